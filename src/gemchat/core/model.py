@@ -1,0 +1,184 @@
+"""The values gemchat is made of: what is stored in a session, sent to a model and received from it.
+
+Everything here is frozen. A session is a journal of turns and changes that only ever grows, plus a head;
+what the model holds, what is pending and what can be undone are folds over it (`history`), never fields.
+Hashes are lower-case hex SHA-256 of raw file bytes; `None` in place of a hash means "no such file".
+Times are Unix seconds; token counts are those of the service unless a name says estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+Mode: TypeAlias = Literal["ask", "edit"]
+Route: TypeAlias = Literal["continue", "restart"]
+Source: TypeAlias = Literal["synchronized", "full", "delta", "absent"]
+Backend: TypeAlias = Literal["interactions", "contents"]
+ReplyFormat: TypeAlias = Literal["text", "edits", "whole"]
+OutcomeKind: TypeAlias = Literal["applied", "discarded", "undone", "partially_applied", "stale"]
+ChangeKind: TypeAlias = Literal["applied", "discarded", "undone", "redone", "stale"]
+TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all values: immutable, compared by content, defaults left out of the JSON."""
+
+
+class Message(Value, frozen=True):
+    """One side's contribution to a conversation: the text parts, in order, exactly as sent or received."""
+
+    role: Literal["user", "model"]
+    parts: tuple[str, ...]
+
+
+class Usage(Value, frozen=True):
+    """Tokens of one request. `input` includes `cached`; `thought` is billed as output but not part of it."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    thought: int = 0
+
+
+class FileRef(Value, frozen=True):
+    """One version of one file."""
+
+    path: str
+    sha256: str | None
+
+
+class FileChange(Value, frozen=True):
+    """A file's way from one version to another, and the turn that proposed it."""
+
+    path: str
+    before: str | None
+    after: str | None
+    turn: str
+
+
+class SentFile(Value, frozen=True):
+    """How a turn told the model about a target: the version it then holds, in which form, and why so."""
+
+    path: str
+    sha256: str | None
+    source: Source
+    reason: str
+
+
+class Outcome(Value, frozen=True):
+    """What became of one file of an earlier proposal."""
+
+    turn: str
+    path: str
+    proposal: str | None
+    outcome: OutcomeKind
+
+
+class Sent(Value, frozen=True):
+    """What one turn added to the conversation, and why in that way.
+
+    `messages` names the blob that holds those messages word for word: for a continued turn the user message,
+    for a restarted one the whole rewritten history before it as well. `carried` lists the file versions that
+    appear in that rewritten history. `context` is the hash of the secondary context if it was part of it.
+    """
+
+    route: Route
+    reason: str
+    files: tuple[SentFile, ...]
+    messages: str
+    bytes: int
+    tokens: int
+    carried: tuple[FileRef, ...] = ()
+    context: str | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    attachments: tuple[str, ...] = ()
+
+
+class Remote(Value, frozen=True):
+    """What the service needs to recognise a turn again: an interaction id, or the blob with the model's content."""
+
+    interaction: str | None = None
+    content: str | None = None
+
+
+class Turn(Value, frozen=True, tag="turn"):
+    """One exchange with the model. Only `complete` and `unusable` turns are ever part of the conversation."""
+
+    id: str
+    parent: str | None
+    at: float
+    mode: Mode
+    prompt: str
+    model: str
+    backend: Backend
+    sent: Sent
+    reply: str
+    explanation: str
+    status: TurnStatus = "complete"
+    problem: str = ""
+    proposal: tuple[FileChange, ...] = ()
+    usage: Usage = Usage()
+    remote: Remote = Remote()
+
+
+class Change(Value, frozen=True, tag="change"):
+    """What the user did with proposals: `files` always read forward, also when they were undone."""
+
+    id: str
+    at: float
+    kind: ChangeKind
+    files: tuple[FileChange, ...]
+
+
+Entry: TypeAlias = Turn | Change
+
+
+class Session(Value, frozen=True):
+    """A conversation: its journal, the newest turn on the current path, and the sticky read-only context.
+
+    `intent` is a change that was begun and not yet recorded; it is set only while files are being written.
+    """
+
+    name: str
+    created: float
+    journal: tuple[Entry, ...] = ()
+    head: str | None = None
+    context: tuple[str, ...] = ()
+    intent: Change | None = None
+
+
+class Request(Value, frozen=True):
+    """One call of the model, free of any SDK's types.
+
+    `messages` are all that the service needs to be sent: everything so far for a backend without memory or a
+    restart, the newest message alone when `previous` names the interaction it follows.
+    """
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    previous: str | None = None
+    schema: dict[str, Any] | None = None
+    thinking: str | None = None
+    stream: bool = True
+
+
+class Reply(Value, frozen=True):
+    """A complete answer. `content` is the model's message in the service's own JSON where it must come back so."""
+
+    text: str
+    usage: Usage
+    interaction: str | None = None
+    content: str | None = None
+
+
+class Transport(Protocol):
+    """Sends a request; yields the text as it comes and, once and last, the complete reply.
+
+    Anything but a complete, unblocked answer raises from the error tree, after the text that did arrive.
+    """
+
+    def send(self, request: Request) -> Iterator[str | Reply]: ...

@@ -1,0 +1,136 @@
+"""Every failure gemchat reports on purpose, and the exit code it ends with. Imports nothing.
+
+    GemchatError
+    ├── UsageError            2   the command line makes no sense
+    ├── ConfigError           3   configuration, no or bad key
+    │   ├── MissingKey
+    │   └── RejectedKey
+    ├── SessionError          4   the conversation's own file
+    │   ├── SessionLocked
+    │   ├── SessionCorrupt
+    │   ├── SessionTooNew
+    │   └── SessionUnknown
+    ├── WorkspaceError        5   the user's files
+    │   ├── FileMissing
+    │   ├── NothingPending
+    │   ├── NothingToUndo
+    │   ├── EditConflict
+    │   ├── OutsideProject
+    │   └── NotText
+    ├── RequestRefused        6   the service said no and will say no again
+    │   ├── ReplyBlocked
+    │   └── ChainLost             the service no longer knows the conversation (handled, never shown)
+    ├── Unavailable           7   the service could not be reached, or answered nonsense
+    └── NoUsableReply         8   the reply arrived, but nothing may be made of it
+        ├── ReplyTruncated
+        └── ProposalRejected
+
+`message` says what and where, `hint` what to do about it. Both are plain text.
+"""
+
+from __future__ import annotations
+
+
+class GemchatError(Exception):
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+class UsageError(GemchatError):
+    exit_code = 2
+
+
+class ConfigError(GemchatError):
+    exit_code = 3
+
+
+class MissingKey(ConfigError):
+    pass
+
+
+class RejectedKey(ConfigError):
+    pass
+
+
+class SessionError(GemchatError):
+    exit_code = 4
+
+
+class SessionLocked(SessionError):
+    pass
+
+
+class SessionCorrupt(SessionError):
+    pass
+
+
+class SessionTooNew(SessionError):
+    pass
+
+
+class SessionUnknown(SessionError):
+    pass
+
+
+class WorkspaceError(GemchatError):
+    exit_code = 5
+
+
+class FileMissing(WorkspaceError):
+    pass
+
+
+class NothingPending(WorkspaceError):
+    pass
+
+
+class NothingToUndo(WorkspaceError):
+    pass
+
+
+class EditConflict(WorkspaceError):
+    pass
+
+
+class OutsideProject(WorkspaceError):
+    pass
+
+
+class NotText(WorkspaceError):
+    pass
+
+
+class RequestRefused(GemchatError):
+    exit_code = 6
+
+
+class ReplyBlocked(RequestRefused):
+    pass
+
+
+class ChainLost(RequestRefused):
+    pass
+
+
+class Unavailable(GemchatError):
+    exit_code = 7
+
+
+class NoUsableReply(GemchatError):
+    exit_code = 8
+
+
+class ReplyTruncated(NoUsableReply):
+    pass
+
+
+class ProposalRejected(NoUsableReply):
+    pass
