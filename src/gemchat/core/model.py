@@ -98,7 +98,7 @@ class Sent(Value, frozen=True):
 
 
 class Remote(Value, frozen=True):
-    """What the service needs to recognise a turn again: an interaction id, or the blob with the model's content."""
+    """How a turn is continued: by its interaction id, or by the blob with the model's own content."""
 
     interaction: str | None = None
     content: str | None = None
@@ -154,12 +154,14 @@ class Request(Value, frozen=True):
     """One call of the model, free of any SDK's types.
 
     `messages` are all that the service needs to be sent: everything so far for a backend without memory or a
-    restart, the newest message alone when `previous` names the interaction it follows.
+    restart, the newest message alone when `previous` names the interaction it follows. `contents` is empty or as
+    long as `messages`: where it is not None it is what `Reply.content` held, and goes out in the message's place.
     """
 
     model: str
     system: str
     messages: tuple[Message, ...]
+    contents: tuple[str | None, ...] = ()
     previous: str | None = None
     schema: dict[str, Any] | None = None
     thinking: str | None = None

@@ -1,0 +1,220 @@
+"""Differences between texts as hunks, as unified diffs, and as patches that `git apply` takes.
+
+A line ends at "\\n" and nowhere else, so carriage returns, form feeds and Unicode separators are ordinary
+characters of a line. `apply_patch(old, unified(old, new)) == new` for all texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from gemchat.core.model import Value
+
+Tag: TypeAlias = Literal[" ", "-", "+"]
+Opcode: TypeAlias = tuple[str, int, int, int, int]
+
+_HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
+_NO_NEWLINE = "\\ No newline at end of file"
+
+
+class Hunk(Value, frozen=True):
+    """A run of changed lines with their surroundings. Starts count from 0, lines keep their "\\n"."""
+
+    old_start: int
+    new_start: int
+    lines: tuple[tuple[Tag, str], ...]
+
+    @property
+    def old(self) -> list[str]:
+        return [line for tag, line in self.lines if tag != "+"]
+
+    @property
+    def new(self) -> list[str]:
+        return [line for tag, line in self.lines if tag != "-"]
+
+    @property
+    def header(self) -> str:
+        return f"@@ -{_span(self.old_start, len(self.old))} +{_span(self.new_start, len(self.new))} @@"
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their "\\n"; joined they are the text again."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both."""
+    head, tail = _common_ends(old, new)
+    middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
+    codes += [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle.get_opcodes()]
+    if tail:
+        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    return codes
+
+
+def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:
+    """The differences of two texts, each with up to `context` unchanged lines around it."""
+    before, after = split_lines(old), split_lines(new)
+    found: list[Hunk] = []
+    for group in _grouped(opcodes(before, after), context):
+        lines: list[tuple[Tag, str]] = []
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                lines += [(" ", line) for line in before[a:b]]
+            else:
+                lines += [("-", line) for line in before[a:b]]
+                lines += [("+", line) for line in after[c:d]]
+        found.append(Hunk(old_start=group[0][1], new_start=group[0][3], lines=tuple(lines)))
+    return found
+
+
+def count(found: Iterable[Hunk]) -> tuple[int, int]:
+    """Lines added and lines removed."""
+    tags = [tag for hunk in found for tag, _ in hunk.lines]
+    return tags.count("+"), tags.count("-")
+
+
+def unified(old: str, new: str, *, old_name: str, new_name: str) -> str:
+    """A unified diff with three lines of context; empty when the texts are equal."""
+    body = "".join(_printed(hunk) for hunk in hunks(old, new))
+    return f"--- {_with_tab(_quoted(old_name))}\n+++ {_with_tab(_quoted(new_name))}\n{body}" if body else ""
+
+
+def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644) -> str:
+    """One file's change as git writes it; `None` on either side is a file that does not exist there."""
+    before, after = f"a/{path}", f"b/{path}"
+    head = f"diff --git {_quoted(before)} {_quoted(after)}\n"
+    if old is None:
+        head += f"new file mode {mode:o}\n"
+    elif new is None:
+        head += f"deleted file mode {mode:o}\n"
+    if not old and not new:
+        return f"{head}index {_blob(old)}..{_blob(new)}\n" if old != new else ""
+    body = unified(
+        old or "",
+        new or "",
+        old_name="/dev/null" if old is None else before,
+        new_name="/dev/null" if new is None else after,
+    )
+    return f"{head}{body}" if body else ""
+
+
+def apply_patch(text: str, diff: str) -> str:
+    """Applies a unified diff exactly where it says. Raises ValueError when a line is not as the diff has it."""
+    lines = split_lines(text)
+    result: list[str] = []
+    done = 0
+    for hunk in _parsed(diff):
+        result += lines[done : hunk.old_start]
+        done = hunk.old_start + len(hunk.old)
+        if lines[hunk.old_start : done] != hunk.old:
+            raise ValueError(f"the diff does not apply at line {hunk.old_start + 1}")
+        result += hunk.new
+    return "".join(result + lines[done:])
+
+
+def _common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many lines both begin with, and how many of the rest both end with."""
+    limit = min(len(old), len(new))
+    head = next((i for i in range(limit) if old[i] != new[i]), limit)
+    limit -= head
+    tail = next((i for i in range(limit) if old[-1 - i] != new[-1 - i]), limit)
+    return head, tail
+
+
+def _grouped(codes: Iterable[Opcode], context: int) -> Iterator[list[Opcode]]:
+    """Cuts long equal runs, so that each group is one hunk."""
+    group: list[Opcode] = []
+    for tag, a, b, c, d in codes:
+        if tag != "equal":
+            group.append((tag, a, b, c, d))
+            continue
+        if not group:
+            cut = min(context, b - a)
+            group.append((tag, b - cut, b, d - cut, d))
+        elif b - a > 2 * context:
+            yield [*group, (tag, a, a + context, c, c + context)]
+            group = [(tag, b - context, b, d - context, d)]
+        else:
+            group.append((tag, a, b, c, d))
+    if any(code[0] != "equal" for code in group):
+        tag, a, b, c, d = group[-1]
+        if tag == "equal":
+            cut = min(context, b - a)
+            group[-1] = (tag, a, a + cut, c, c + cut)
+        yield group
+
+
+def _span(start: int, length: int) -> str:
+    return f"{start + 1 if length else start},{length}"
+
+
+def _printed(hunk: Hunk) -> str:
+    body = "".join(
+        f"{tag}{line}" if line.endswith("\n") else f"{tag}{line}\n{_NO_NEWLINE}\n" for tag, line in hunk.lines
+    )
+    return f"{hunk.header}\n{body}"
+
+
+def _parsed(diff: str) -> Iterator[Hunk]:
+    lines = split_lines(diff)
+    start = next((i for i, line in enumerate(lines) if line.startswith("@@ ")), 0)
+    while start < len(lines):
+        match = _HEADER.match(lines[start])
+        if match is None:
+            raise ValueError(f"line {start + 1} of the diff is not a hunk header")
+        old_start, old_count, new_start, new_count = (int(group or 1) for group in match.groups())
+        end = start + 1
+        body: list[tuple[Tag, str]] = []
+        while end < len(lines) and not lines[end].startswith("@@ "):
+            _take_line(body, lines[end])
+            end += 1
+        hunk = Hunk(
+            old_start=old_start - (1 if old_count else 0),
+            new_start=new_start - (1 if new_count else 0),
+            lines=tuple(body),
+        )
+        if (len(hunk.old), len(hunk.new)) != (old_count, new_count):
+            raise ValueError(f"the hunk at line {start + 1} of the diff is not as long as it says")
+        yield hunk
+        start = end
+
+
+def _take_line(body: list[tuple[Tag, str]], line: str) -> None:
+    tag = line[:1]
+    if tag == "\\" and body:
+        last_tag, last = body[-1]
+        body[-1] = (last_tag, last.removesuffix("\n"))
+    elif tag in _TAGS:
+        body.append((_TAGS[tag], line[1:]))
+    else:
+        raise ValueError(f"a line of the diff begins with {tag!r}")
+
+
+def _quoted(name: str) -> str:
+    """A path as git quotes it: C escapes, bytes beyond ASCII in octal, quotes only where needed."""
+    escaped = "".join(_escaped(byte) for byte in name.encode("utf-8", "surrogateescape"))
+    return name if escaped == name else f'"{escaped}"'
+
+
+def _escaped(byte: int) -> str:
+    if byte in b'"\\':
+        return f"\\{chr(byte)}"
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+
+
+def _with_tab(name: str) -> str:
+    """git ends an unquoted name that contains a space with a tab."""
+    return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+def _blob(text: str | None) -> str:
+    """The abbreviated object names of a missing and of an empty file."""
+    return "0000000" if text is None else "e69de29"

@@ -1,0 +1,132 @@
+"""What a session's journal means: folds over it, from turns and changes to the state they add up to.
+
+Nothing here is stored. The one rule for what the model holds: a version is held when it was sent or proposed on
+the current path since the last restart, and nothing else changes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from gemchat.core.model import Change, FileChange, Outcome, OutcomeKind, Session, Turn
+
+_OUTCOMES: Mapping[str, OutcomeKind] = {
+    "applied": "applied",
+    "discarded": "discarded",
+    "undone": "undone",
+    "redone": "applied",
+    "stale": "stale",
+}
+
+
+class UndoStack(NamedTuple):
+    """Applied changes, newest last: those that can be taken back, and those that can be repeated."""
+
+    undo: tuple[Change, ...]
+    redo: tuple[Change, ...]
+
+
+def current_path(session: Session) -> tuple[Turn, ...]:
+    """The conversation: the turns from the first one to the head.
+
+    Raises ValueError for a journal in which a turn does not stand after its parent.
+    """
+    path: list[Turn] = []
+    at = session.head
+    for entry in reversed(session.journal):
+        if isinstance(entry, Turn) and entry.id == at:
+            path.append(entry)
+            at = entry.parent
+    if at is not None:
+        raise ValueError(f"turn {at} is missing")
+    return tuple(reversed(path))
+
+
+def epoch(path: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns since the history was last rewritten, the one that rewrote it included."""
+    start = max((i for i, turn in enumerate(path) if turn.sent.route == "restart"), default=0)
+    return tuple(path[start:])
+
+
+def held_versions(turns: Sequence[Turn]) -> dict[str, str | None]:
+    """The version of each file that the model holds after the turns of one epoch.
+
+    After an edit reply that could not be used nobody knows what the model believes: its targets are not held.
+    """
+    held: dict[str, str | None] = {}
+    for turn in turns:
+        held.update({ref.path: ref.sha256 for ref in turn.sent.carried})
+        held.update({file.path: file.sha256 for file in turn.sent.files})
+        held.update({change.path: change.after for change in turn.proposal})
+        if turn.status == "unusable":
+            for file in turn.sent.files:
+                held.pop(file.path, None)
+    return held
+
+
+def held_context(turns: Sequence[Turn]) -> str | None:
+    """The hash of the secondary context that the model holds after the turns of one epoch."""
+    return next((turn.sent.context for turn in reversed(turns) if turn.sent.context is not None), None)
+
+
+def pending_changes(session: Session) -> dict[str, FileChange]:
+    """What is proposed and neither applied nor dropped: the newest proposal per file, oldest file first.
+
+    A proposal that leads back to the file on disk leaves nothing pending.
+    """
+    pending: dict[str, FileChange] = {}
+    for entry in session.journal:
+        if isinstance(entry, Turn):
+            pending.update({change.path: change for change in entry.proposal})
+            back = [change.path for change in entry.proposal if change.after == change.before]
+            for path in back:
+                del pending[path]
+        elif entry.kind in ("applied", "discarded", "stale"):
+            for change in entry.files:
+                if change.path in pending and pending[change.path].turn == change.turn:
+                    del pending[change.path]
+    return pending
+
+
+def undo_stack(session: Session) -> UndoStack:
+    undo: list[Change] = []
+    redo: list[Change] = []
+    for entry in session.journal:
+        if not isinstance(entry, Change):
+            continue
+        if entry.kind == "applied":
+            undo.append(entry)
+            redo.clear()
+        elif entry.kind == "undone":
+            redo.append(undo.pop())
+        elif entry.kind == "redone":
+            undo.append(redo.pop())
+    return UndoStack(tuple(undo), tuple(redo))
+
+
+def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
+    """What became of each proposed file, by the proposing turn and the path; the latest word counts."""
+    return {
+        (file.turn, file.path): _OUTCOMES[entry.kind]
+        for entry in session.journal
+        if isinstance(entry, Change)
+        for file in entry.files
+    }
+
+
+def outcomes_to_tell(session: Session, path: Sequence[Turn]) -> tuple[Outcome, ...]:
+    """The outcomes of proposals on `path` that differ from what the model was last told about them."""
+    told = {(outcome.turn, outcome.path): outcome.outcome for turn in path for outcome in turn.sent.outcomes}
+    became = outcomes(session)
+    return tuple(
+        Outcome(turn=turn.id, path=change.path, proposal=change.after, outcome=became[key])
+        for turn in path
+        for change in turn.proposal
+        if (key := (turn.id, change.path)) in became and told.get(key) != became[key]
+    )
+
+
+def sticky_targets(path: Sequence[Turn]) -> tuple[str, ...]:
+    """The files a follow-up is about when it names none: those of the turn before."""
+    return tuple(file.path for file in path[-1].sent.files) if path else ()

@@ -1,0 +1,151 @@
+"""One session of one project: the store, the user's files and the clock, and what is read from them together.
+
+`load` and `record` are the only way from and to disk. Turns and changes get their ids when they are recorded,
+under the lock, so that they count up whoever wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from msgspec.structs import replace
+
+from gemchat.blobs import sha256
+from gemchat.core import history
+from gemchat.core.model import Change, ChangeKind, FileChange, Remote, Session, Turn
+from gemchat.core.textfile import decode
+from gemchat.errors import NotText, WorkspaceError
+from gemchat.store import DEFAULT_SESSION, Store, unknown
+from gemchat.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Project:
+    store: Store
+    workspace: Workspace
+    session: str
+    clock: Callable[[], float]
+    note: Callable[[str], None]
+
+    def load(self) -> Session:
+        """The session as it is now. An interrupted change of files is finished or taken back first."""
+        session = self._load()
+        if session.intent is None:
+            return session
+        with self.store.lock():
+            return self.recover(self._load())
+
+    @contextmanager
+    def locked(self) -> Iterator[Session]:
+        """The session, not to be changed by anybody else until the block ends."""
+        with self.store.lock():
+            yield self.recover(self._load())
+
+    def record(self, turn: Turn, *, stale: Sequence[FileChange] = (), context: Sequence[str] = ()) -> Turn:
+        """Appends a turn that was planned on `turn.parent`, after dropping the proposals it found stale.
+
+        If the conversation went on meanwhile, the turn joins its end and the next one starts a new epoch, because
+        no chain on the server knows both.
+        """
+        with self.locked() as current:
+            session = current
+            dropped = [file for file in stale if history.pending_changes(current).get(file.path) == file]
+            if dropped:
+                session = self.with_change(session, "stale", dropped)
+            if turn.status != "incomplete" and turn.parent != session.head:
+                self.note("another terminal used this session meanwhile; both turns are kept")
+                turn = replace(turn, parent=session.head, remote=Remote())
+            turn = _numbered(turn, session)
+            head = session.head if turn.status == "incomplete" else turn.id
+            sticky = tuple(dict.fromkeys((*session.context, *context)))
+            self.store.save(replace(session, journal=(*session.journal, turn), head=head, context=sticky))
+            return turn
+
+    def with_change(self, session: Session, kind: ChangeKind, files: Sequence[FileChange]) -> Session:
+        """The session with one more change in its journal."""
+        number = sum(isinstance(entry, Change) for entry in session.journal) + 1
+        change = Change(id=f"c{number}", at=self.clock(), kind=kind, files=tuple(files))
+        return replace(session, journal=(*session.journal, change))
+
+    def recover(self, session: Session) -> Session:
+        """Completes a change of files that was interrupted, or forgets it if nothing was written yet.
+
+        A file that is neither as it was nor as it should become was changed by somebody else since and is left
+        alone; the change then counts as made for the files that have it.
+        """
+        intent = session.intent
+        if intent is None:
+            return session
+        backwards = intent.kind == "undone"
+        written = []
+        for file in intent.files:
+            now = self.version(file.path)
+            if now == (file.before if backwards else file.after):
+                written.append(file)
+        if written:
+            for file in intent.files:
+                if self.version(file.path) == (file.after if backwards else file.before):
+                    self.put_version(file.path, file.before if backwards else file.after)
+            self.note(f"an interrupted {intent.kind.removesuffix('d')} was completed")
+            session = replace(session, journal=(*session.journal, intent))
+        session = replace(session, intent=None)
+        self.store.save(session)
+        return session
+
+    def version(self, path: str) -> str | None:
+        """The hash of the file on disk."""
+        data = self.workspace.read(path)
+        return None if data is None else sha256(data)
+
+    def remember(self, path: str) -> str | None:
+        """The hash of the file on disk, after storing its bytes; refuses what is not text."""
+        data = self.workspace.read(path)
+        if data is None:
+            return None
+        try:
+            decode(data)
+        except NotText as error:
+            raise NotText(f"{path} {error.message}", error.hint) from None
+        return self.store.blobs.put(data)
+
+    def put_version(self, path: str, version: str | None) -> None:
+        """Makes the file on disk be that version; None deletes it."""
+        if version is None:
+            self.workspace.delete(path)
+            return
+        self.workspace.write(path, self.bytes_of(path, version))
+
+    def bytes_of(self, path: str, version: str) -> bytes:
+        data = self.store.blobs.get(version)
+        if data is None:
+            raise WorkspaceError(
+                f"the stored version {version[:12]} of {path} is missing or damaged", "Nothing was changed."
+            )
+        return data
+
+    def text_of(self) -> Callable[[str], str | None]:
+        """A lookup of texts by hash, each read once."""
+
+        @cache
+        def text(version: str) -> str | None:
+            data = self.store.blobs.get(version)
+            return None if data is None else decode(data).text
+
+        return text
+
+    def _load(self) -> Session:
+        session = self.store.load(self.session)
+        if session is not None:
+            return session
+        if self.session != DEFAULT_SESSION:
+            raise unknown(self.session)
+        return Session(name=self.session, created=self.clock())
+
+
+def _numbered(turn: Turn, session: Session) -> Turn:
+    number = sum(isinstance(entry, Turn) for entry in session.journal) + 1
+    proposal = tuple(replace(change, turn=str(number)) for change in turn.proposal)
+    return replace(turn, id=str(number), proposal=proposal)
