@@ -157,7 +157,7 @@ def _choose(ref: FileRef, held: Mapping[str, str | None], mentioned: bool, text_
     before = held[ref.path]
     if before == ref.sha256:
         return _synchronized(ref, "unchanged since the model last saw it")
-    old, new = text_of(before) if before else None, text_of(ref.sha256)
+    old, new = None if before is None else text_of(before), text_of(ref.sha256)
     if old is None or before is None or new is None:
         return _full(ref, "the version the model knows is not at hand", text_of)
     if old == new:
@@ -193,7 +193,7 @@ def _synchronized(ref: FileRef, reason: str) -> _Choice:
 
 
 def _full(ref: FileRef, reason: str, text_of: TextOf) -> _Choice:
-    text = text_of(ref.sha256) if ref.sha256 else None
+    text = None if ref.sha256 is None else text_of(ref.sha256)
     assert text is not None, "the working text of a target is always stored"
     return _Choice(_sent(ref, "full", reason), Target(path=ref.path, text=text, sha256=ref.sha256))
 
@@ -214,7 +214,7 @@ def _past(session: Session, path: Sequence[Turn], targets: set[str], text_of: Te
     became = history.outcomes(session)
 
     def text(file_path: str, sha256: str | None) -> str | None:
-        return text_of(sha256) if sha256 and file_path in wanted else None
+        return text_of(sha256) if sha256 is not None and file_path in wanted else None
 
     def file(turn: Turn, sent: SentFile) -> HistoryFile:
         after = next((change.after for change in turn.proposal if change.path == sent.path), None)
@@ -240,14 +240,14 @@ def _past(session: Session, path: Sequence[Turn], targets: set[str], text_of: Te
 
 def _shown_versions(past: Sequence[HistoryTurn]) -> dict[str, str]:
     """The version of each file whose text the rewritten history shows when the newest turn does not bring one."""
-    shown: dict[str, str] = {}
-    for path, index in active_turns(past).items():
+
+    def version(path: str | None, index: int) -> str | None:
         turn = past[index]
         file = next(file for file in turn.targets if file.path == path)
-        sha256 = file.proposal_sha256 if proposal_is_active(turn, file) else file.base_sha256
-        if path is not None and sha256 is not None:
-            shown[path] = sha256
-    return shown
+        return file.proposal_sha256 if proposal_is_active(turn, file) else file.base_sha256
+
+    versions = {path: version(path, index) for path, index in active_turns(past).items()}
+    return {path: sha256 for path, sha256 in versions.items() if path is not None and sha256 is not None}
 
 
 def context_hash(context: Sequence[NamedText]) -> str:

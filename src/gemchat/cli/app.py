@@ -1,0 +1,109 @@
+"""The application: the table of commands, and the one place where failures become messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gemchat import __version__
+from gemchat.cli import inspect, review, sessions, talk
+from gemchat.cli.demo import demo
+from gemchat.cli.surroundings import Surroundings
+from gemchat.config import state_directory
+from gemchat.errors import GemchatError, UsageError
+from gemchat.view import View
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="gemchat",
+    help="Talk to Gemini about your files without sending them twice; review, apply and undo its edits.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    talk.ask,
+    talk.edit,
+    review.diff,
+    review.apply,
+    review.discard,
+    review.undo,
+    review.redo,
+    inspect.status,
+    inspect.log,
+    sessions.new,
+    demo,
+):
+    app.command()(command)
+app.add_typer(sessions.app, name="sessions")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gemchat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: Sequence[str], here: Surroundings) -> int:
+    """Runs one command line and returns its exit code. Nothing but the exit code leaves this function."""
+    try:
+        code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
+    except GemchatError as error:
+        return _failed(error, arguments)
+    except typer.TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message())
+            return 0
+        return _failed(UsageError(error.format_message(), "See: gemchat --help"), arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  the edge: a bug is logged and named, not thrown at the user
+        return _failed(_bug(error, here), arguments)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: GemchatError, arguments: Sequence[str]) -> int:
+    options = list(arguments)[: list(arguments).index("--") if "--" in arguments else None]
+    View(as_json="--json" in options).error(error)
+    return error.exit_code
+
+
+def _bug(error: Exception, here: Surroundings) -> GemchatError:
+    log = state_directory(here.environ) / "gemchat.log"
+    try:
+        _append(log, "".join(traceback.format_exception(error)))
+    except OSError:
+        return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"{log} could not be written.")
+    return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"Please report it with: {log}")
+
+
+def _append(log: Path, text: str) -> None:
+    from gemchat.atomic import private_directory
+
+    private_directory(log.parent)
+    with log.open("a", encoding="utf-8") as file:
+        log.chmod(0o600)
+        file.write(text)
+
+
+def prepare_streams() -> None:
+    """What cannot be encoded is written as an escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

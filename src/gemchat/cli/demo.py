@@ -1,0 +1,132 @@
+"""demo: the whole loop on a throw-away project, with a scripted model, through the ordinary commands."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import typer
+
+from gemchat.blobs import sha256
+from gemchat.cli.surroundings import Surroundings
+from gemchat.core.model import Turn
+from gemchat.errors import GemchatError
+
+_SHOP = '''\
+"""Prices of a small shop, in cents."""
+
+VAT_PERCENT = 19
+
+
+def net_price(gross):
+    """The price without value added tax."""
+    return round(gross * 100 / (100 + VAT_PERCENT))
+
+
+def discounted(price, percent):
+    """The price after a discount."""
+    return price - price * percent // 100
+
+
+def shipping(weight):
+    """What it costs to send a parcel of so many grams."""
+    return 490 if weight <= 1000 else 490 + (weight - 1000) // 500 * 120
+'''
+_CART = '''\
+"""The shopping cart."""
+
+from shop import discounted, shipping
+
+
+def total(items, weight, percent=0):
+    """The price of all items after the discount, with shipping."""
+    goods = sum(price for _, price in items)
+    return discounted(goods, percent) + shipping(weight)
+'''
+_BY_HAND = '''
+
+def is_free(items):
+    """Whether there is nothing to pay for."""
+    return not any(price for _, price in items)
+'''
+
+
+def demo(ctx: typer.Context) -> None:
+    """Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it."""
+    from gemchat.local.demo import DemoMind
+    from gemchat.local.server import LoopbackServer
+
+    here: Surroundings = ctx.obj
+    with (
+        tempfile.TemporaryDirectory(prefix="gemchat-demo-") as directory,
+        LoopbackServer(DemoMind()) as server,
+    ):
+        project = Path(directory, "shop")
+        project.mkdir()
+        (project / "shop.py").write_text(_SHOP)
+        (project / "cart.py").write_text(_CART)
+        environ = {
+            **{name: value for name, value in here.environ.items() if not name.startswith("GEMCHAT_")},
+            "GEMINI_API_KEY": "demo",
+            "GOOGLE_GEMINI_BASE_URL": server.url,
+            "GEMCHAT_STATE_DIR": str(Path(directory, "state")),
+        }
+        inside = Surroundings(environ=environ, directory=project, clock=here.clock)
+        _tour(inside)
+
+
+def _tour(inside: Surroundings) -> None:
+    typer.echo("A tour on a small project. The model is a script on this machine, not Gemini: no key, no network.")
+    before = sha256((inside.directory / "shop.py").read_bytes())
+    _said("Both files go out once, with the first question.")
+    _command(inside, "ask", "what do these files do?", "shop.py", "cart.py")
+    _said("A follow-up about unchanged files sends the question alone.")
+    _command(inside, "ask", "which function knows about shipping?")
+    _said("An edit comes back as a proposal. The file is not touched.")
+    _command(inside, "edit", "add input validation", "shop.py")
+    _said("In a pipe the proposal is a patch for git apply.")
+    _command(inside, "diff", "--patch")
+    _command(inside, "apply")
+    _said("Now cart.py is changed by hand: the next question carries that as a diff, and nothing of shop.py.")
+    typer.echo("$ cat is_free.py >> cart.py")
+    with (inside.directory / "cart.py").open("a") as cart:
+        cart.write(_BY_HAND)
+    _command(inside, "ask", "what can the cart do now?", "shop.py", "cart.py")
+    _said("Undo gives back every byte.")
+    _command(inside, "undo")
+    if sha256((inside.directory / "shop.py").read_bytes()) != before:
+        raise GemchatError("undo did not restore shop.py")
+    _command(inside, "log")
+    _said(_balance(inside))
+    _said('With a key in GEMINI_API_KEY the same works on your files: gemchat ask "why this pattern?" app.py')
+
+
+def _said(text: str) -> None:
+    typer.echo(f"\n# {text}")
+
+
+def _command(inside: Surroundings, *arguments: str) -> None:
+    from gemchat.cli.app import run
+
+    typer.echo(f"$ gemchat {shlex.join(arguments)}")
+    code = run(arguments, inside)
+    if code:
+        raise GemchatError(f"gemchat {arguments[0]} ended with exit code {code}")
+
+
+def _balance(inside: Surroundings) -> str:
+    from gemchat.view import View
+
+    project = inside.project(View(quiet=True))
+    turns = [entry for entry in project.load().journal if isinstance(entry, Turn)]
+    sent = sum(turn.sent.bytes for turn in turns)
+    whole = sum(len(data) for turn in turns for data in _targets(turn, project.bytes_of))
+    return (
+        f"{len(turns)} turns sent {sent:,} bytes; sending the files each time would have taken {whole:,} and more."
+    )
+
+
+def _targets(turn: Turn, bytes_of: Callable[[str, str], bytes]) -> Iterator[bytes]:
+    return (bytes_of(file.path, file.sha256) for file in turn.sent.files if file.sha256)

@@ -1,0 +1,47 @@
+"""status and log: what the conversation holds and how it came about. Local, fast, and without the SDK."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gemchat import report
+from gemchat.cli import options
+from gemchat.cli.surroundings import Surroundings
+from gemchat.core.model import Turn
+from gemchat.view import View
+
+
+def status(
+    ctx: typer.Context,
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Show the conversation, its files and what the model knows of them."""
+    view = View(as_json=as_json)
+    here: Surroundings = ctx.obj
+    state = report.overview(here.project(view, session=session, root=project))
+    if as_json:
+        view.json(report.overview_json(state))
+    else:
+        view.overview(state)
+
+
+def log(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many of the newest turns.")] = 20,
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """List the turns, newest last, with what was sent and what became of their proposals."""
+    view = View(as_json=as_json)
+    here: Surroundings = ctx.obj
+    conversation = here.project(view, session=session, root=project).load()
+    turns = [entry for entry in conversation.journal if isinstance(entry, Turn)][-number:]
+    if as_json:
+        view.json(report.log_json(conversation, turns))
+    else:
+        view.log(conversation, turns)

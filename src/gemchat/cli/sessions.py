@@ -1,0 +1,110 @@
+"""new and sessions: several conversations in one project."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gemchat.cli import options
+from gemchat.cli.surroundings import Surroundings
+from gemchat.core.model import Session
+from gemchat.errors import SessionError
+from gemchat.project import Project
+from gemchat.store import check_name, unknown
+from gemchat.view import View
+
+app = typer.Typer(help="List, use, rename and remove sessions.", invoke_without_command=True)
+
+
+def new(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: the next free chat-N.")] = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Start a new conversation in this project and use it from now on."""
+    view = View(as_json=as_json)
+    place = _place(ctx, view, project)
+    with place.store.lock():
+        taken = place.store.names()
+        name = name or next(free for n in range(2, 10_000) if (free := f"chat-{n}") not in taken)
+        if place.store.exists(name):
+            raise SessionError(f"there is a session named {name} already", f"Use it: gemchat sessions use {name}")
+        place.store.save(Session(name=name, created=place.clock()))
+        place.store.use(name)
+    _told(view, place, f"using the new session {name}")
+
+
+@app.callback()
+def sessions(ctx: typer.Context, as_json: options.AsJson = False, project: options.ProjectRoot = None) -> None:
+    if ctx.invoked_subcommand is None:
+        view = View(as_json=as_json)
+        _listed(view, _place(ctx, view, project))
+
+
+@app.command("list")
+def list_sessions(
+    ctx: typer.Context, as_json: options.AsJson = False, project: options.ProjectRoot = None
+) -> None:
+    """List the project's sessions; the one in use has a star."""
+    view = View(as_json=as_json)
+    _listed(view, _place(ctx, view, project))
+
+
+@app.command()
+def use(
+    ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+) -> None:
+    """Use another session from now on."""
+    view = View(as_json=as_json)
+    place = _place(ctx, view, project)
+    with place.store.lock():
+        if not place.store.exists(name):
+            raise unknown(name)
+        place.store.use(name)
+    _told(view, place, f"using session {name}")
+
+
+@app.command()
+def rename(
+    ctx: typer.Context, old: str, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+) -> None:
+    """Give a session another name."""
+    view = View(as_json=as_json)
+    place = _place(ctx, view, project)
+    with place.store.lock():
+        place.store.rename(old, check_name(name))
+    _told(view, place, f"session {old} is now {name}")
+
+
+@app.command("rm")
+def remove(
+    ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+) -> None:
+    """Remove a session with everything it remembers; files are not touched."""
+    view = View(as_json=as_json)
+    place = _place(ctx, view, project)
+    with place.store.lock():
+        place.store.remove(name)
+    _told(view, place, f"removed session {name}")
+
+
+def _place(ctx: typer.Context, view: View, project: str | None) -> Project:
+    here: Surroundings = ctx.obj
+    return here.project(view, root=project)
+
+
+def _told(view: View, place: Project, text: str) -> None:
+    if view.as_json:
+        _listed(view, place)
+    else:
+        view.note(text)
+
+
+def _listed(view: View, place: Project) -> None:
+    names, current = place.store.names(), place.store.current()
+    if view.as_json:
+        view.json({"current": current, "sessions": names})
+    else:
+        view.sessions(names, current)

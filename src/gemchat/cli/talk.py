@@ -1,0 +1,177 @@
+"""ask and edit: one turn with the model."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from gemchat import changes, report
+from gemchat.chat import Ask, Chat
+from gemchat.cli import options
+from gemchat.cli.surroundings import Surroundings
+from gemchat.config import Settings
+from gemchat.core.model import Mode, ReplyFormat, Turn
+from gemchat.core.planner import NamedText
+from gemchat.errors import NotText, UsageError
+from gemchat.project import Project
+from gemchat.view import View, interactive
+
+_FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whole": "whole"}
+_AFTERWARDS = {
+    "apply": "applied; take it back with: gemchat undo",
+    "discard": "discarded; no file was touched",
+    "keep": "pending; write it with: gemchat apply, drop it with: gemchat discard",
+}
+
+
+def ask(
+    ctx: typer.Context,
+    prompt: options.Prompt,
+    files: options.Files = None,
+    context: options.Context = None,
+    session: options.SessionName = None,
+    model: options.Model = None,
+    backend: options.BackendName = None,
+    thinking: options.Thinking = None,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    no_stream: options.NoStream = False,
+    restart: options.Restart = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Answer a question about files."""
+    view = View(quiet=quiet, as_json=as_json)
+    here: Surroundings = ctx.obj
+    place = here.project(view, session=session, root=project)
+    chosen = here.settings(model=model, backend=backend)
+    question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
+    chat = Chat(place, lambda: here.connect(chosen), on_text=view.stream)
+    if dry_run:
+        return _show_decision(view, chat, question)
+    with view.answer(chosen.model):
+        turn = chat.send(question)
+    if as_json:
+        view.json(report.turn_json(place, turn))
+    view.turn(turn, place.session)
+    return None
+
+
+def edit(
+    ctx: typer.Context,
+    prompt: options.Prompt,
+    files: options.Files = None,
+    context: options.Context = None,
+    session: options.SessionName = None,
+    model: options.Model = None,
+    backend: options.BackendName = None,
+    thinking: options.Thinking = None,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Apply the change at once.")] = False,
+    reply_format: Annotated[
+        str, typer.Option("--format", metavar="auto|edits|whole", help="How the model writes the change.")
+    ] = "auto",
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    no_stream: options.NoStream = False,
+    restart: options.Restart = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Propose a change of files, show it as a diff and keep it pending."""
+    if reply_format not in _FORMATS:
+        raise UsageError(f"there is no format {reply_format!r}", f"Choose one of: {', '.join(_FORMATS)}.")
+    view = View(quiet=quiet, as_json=as_json)
+    here: Surroundings = ctx.obj
+    place = here.project(view, session=session, root=project)
+    chosen = here.settings(model=model, backend=backend)
+    question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    question = replace(
+        question,
+        paths=here.paths(place, files),
+        context=here.paths(place, context),
+        reply_format=_FORMATS[reply_format],
+    )
+    chat = Chat(place, lambda: here.connect(chosen))
+    if dry_run:
+        return _show_decision(view, chat, question)
+    with view.answer(chosen.model):
+        turn = chat.send(question)
+    return _show_proposal(view, place, turn, apply_it=yes)
+
+
+def _question(
+    mode: Mode, prompt: str, chosen: Settings, *, stream: bool, restart: bool, thinking: str | None
+) -> Ask:
+    text, attachments = _prompt_and_attachments(prompt)
+    return Ask(
+        mode=mode,
+        prompt=text,
+        model=chosen.model,
+        backend=chosen.backend,
+        attachments=attachments,
+        thinking=thinking,
+        stream=stream,
+        restart="--restart was given" if restart else "",
+    )
+
+
+def _prompt_and_attachments(prompt: str) -> tuple[str, tuple[NamedText, ...]]:
+    """The prompt is stdin for "-"; otherwise what is piped in goes along as an attachment."""
+    if prompt == "-":
+        prompt = _read_stdin()
+        attachments: tuple[NamedText, ...] = ()
+    else:
+        piped = _read_stdin() if _stdin_is_piped() else ""
+        attachments = (NamedText(name="stdin", text=piped),) if piped else ()
+    if not prompt.strip():
+        raise UsageError("the prompt is empty", 'For example: gemchat ask "what does this do?" app.py')
+    return prompt.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), attachments
+
+
+def _stdin_is_piped() -> bool:
+    """A pipe or a file: a terminal, /dev/null or a closed stdin carries nothing."""
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(kind) or stat.S_ISREG(kind)
+
+
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read() if sys.stdin else b""
+    if b"\0" in data:
+        raise NotText("what is piped in is binary", "gemchat works on text only.")
+    return data.decode("utf-8", "replace")
+
+
+def _show_decision(view: View, chat: Chat, question: Ask) -> None:
+    prepared = chat.prepare(question)
+    if view.as_json:
+        view.json(report.decision_json(chat.project.session, prepared))
+    else:
+        view.decision(prepared)
+
+
+def _show_proposal(view: View, place: Project, turn: Turn, *, apply_it: bool) -> None:
+    if not view.as_json:
+        view.explanation(turn.explanation)
+        view.diff(report.file_diffs(place, turn.proposal))
+        view.turn(turn, place.session)
+    choice = "apply" if apply_it else "keep"
+    if not apply_it and not view.as_json and interactive():
+        choice = view.choose({"a": "apply", "d": "discard", "k": "keep"}, default="k")
+    paths = [change.path for change in turn.proposal]
+    if choice == "apply":
+        changes.apply(place, paths)
+    elif choice == "discard":
+        changes.discard(place, paths)
+    if view.as_json:
+        view.json(report.turn_json(place, turn, status="applied" if apply_it else "proposed"))
+    else:
+        view.note(_AFTERWARDS[choice])

@@ -1,0 +1,286 @@
+"""The two streams of a terminal program: results on stdout, everything else on stderr.
+
+Owns both. Text of models and files is always made harmless before a terminal sees it and is never markup; in a
+pipe results go out as they are. Rich is loaded when something is drawn on a terminal, not before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gemchat import report
+from gemchat.chat import Prepared
+from gemchat.core import history
+from gemchat.core.contents import to_json
+from gemchat.core.diff import Hunk, count
+from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
+from gemchat.core.visible import one_line, visible
+from gemchat.errors import GemchatError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+    from rich.text import Text
+
+    from gemchat.markdown import MarkdownStream
+
+_PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
+_STYLES = {"+": "green", "-": "red", " ": ""}
+
+
+class View:
+    def __init__(self, *, quiet: bool = False, as_json: bool = False, color: str = "auto") -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+        self._color = color
+        self._markdown: MarkdownStream | None = None
+        self._status: Status | None = None
+        self._mid_line = False
+
+    def note(self, text: str) -> None:
+        """A line about what happens, unless the user wants none."""
+        if not self.quiet:
+            _write(sys.stderr, f"gemchat: {visible(text)}\n")
+
+    def error(self, error: GemchatError) -> None:
+        if self.as_json:
+            _write(sys.stderr, f"{to_json(report.error_json(error))}\n")
+            return
+        _write(sys.stderr, f"gemchat: {visible(error.message)}\n")
+        if error.hint:
+            _write(sys.stderr, f"{visible(error.hint)}\n")
+
+    def json(self, value: dict[str, Any]) -> None:
+        _write(sys.stdout, f"{to_json(value)}\n")
+
+    def stream(self, text: str) -> None:
+        """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
+        self._stop_waiting()
+        if self.as_json:
+            return
+        if not sys.stdout.isatty():
+            _write(sys.stdout, text)
+            self._mid_line = not text.endswith("\n")
+            return
+        if self._markdown is None:
+            from gemchat.markdown import MarkdownStream
+
+            self._markdown = MarkdownStream(self._console())
+        self._markdown.feed(text)
+
+    @contextmanager
+    def answer(self, model: str) -> Iterator[None]:
+        """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens."""
+        self._wait(f"waiting for {model} …")
+        try:
+            yield
+        finally:
+            self._stop_waiting()
+            if self._markdown is not None:
+                self._markdown.close()
+                self._markdown = None
+            if self._mid_line:
+                _write(sys.stdout, "\n")
+                self._mid_line = False
+
+    def choose(self, choices: Mapping[str, str], default: str) -> str:
+        """Asks for one key on the terminal; any other key, end of input included, is the default."""
+        import typer
+
+        _write(sys.stderr, "  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
+        key = typer.getchar().lower()
+        word = choices.get(key, choices[default])
+        _write(sys.stderr, f"{word}\n")
+        return word
+
+    def explanation(self, text: str) -> None:
+        """Why an edit is proposed: beside the result, not part of it."""
+        if text and not self.quiet:
+            _write(sys.stderr, f"{visible(text.strip())}\n\n")
+
+    def turn(self, turn: Turn, session: str) -> None:
+        """One line on what a turn cost."""
+        if self.as_json:
+            return
+        self.note(f"{session} · turn {turn.id} · {describe_sent(turn.sent)} · {describe_usage(turn.usage)}")
+
+    def decision(self, prepared: Prepared) -> None:
+        plan = prepared.plan
+        lines = [f"{plan.route}: {plan.reason}"]
+        lines += [f"  {file.path}: {file.source}, {file.reason}" for file in plan.files]
+        if plan.context:
+            lines.append("  the read-only context goes along")
+        lines += [f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes]
+        lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
+        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+
+    def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False) -> None:
+        """Coloured hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
+        if patch or not self._colored():
+            _write_bytes(report.patch(diffs).encode())
+            return
+        console = self._console()
+        for diff in diffs:
+            console.print(_drawn(diff), soft_wrap=True)
+        console.print(_summary(diffs), style="dim", highlight=False)
+
+    def stat(self, diffs: Sequence[report.FileDiff]) -> None:
+        for diff in diffs:
+            added, removed = diff.counts
+            _write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
+        _write(sys.stdout, f"{_summary(diffs)}\n")
+
+    def change(self, change: Change) -> None:
+        if self.as_json:
+            self.json(report.change_json(change))
+            return
+        for file in change.files:
+            _write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
+
+    def overview(self, state: report.Overview) -> None:
+        lines = [f"session   {state.session}, {_counted(state.turns, 'turn')}"]
+        if state.model:
+            lines.append(f"model     {state.model} ({state.backend}), {state.epoch_turns} since the last restart")
+        lines += [f"file      {target.path}: {_state(target)}" for target in state.targets]
+        lines.append(f"pending   {', '.join(state.pending) or 'nothing'}")
+        lines.append(f"changes   {state.undo} to undo, {state.redo} to redo")
+        if state.context:
+            lines.append(f"context   {', '.join(state.context)}")
+        lines.append(f"tokens    {describe_usage(state.usage)}")
+        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+
+    def log(self, session: Session, turns: Iterable[Turn]) -> None:
+        became = history.outcomes(session)
+        for turn in turns:
+            when = datetime.fromtimestamp(turn.at).astimezone().strftime("%Y-%m-%d %H:%M")
+            state = turn.status if turn.status != "complete" else report.turn_outcome(turn, became) or "answered"
+            _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
+            _write(sys.stdout, f"      {visible(describe_sent(turn.sent))} · {describe_usage(turn.usage)}\n")
+
+    def sessions(self, names: Sequence[str], current: str) -> None:
+        for name in names:
+            _write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
+
+    def _wait(self, text: str) -> None:
+        if self.quiet or self.as_json or not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.status import Status
+
+        self._status = Status(visible(text), console=Console(stderr=True, markup=False, highlight=False))
+        self._status.start()
+
+    def _stop_waiting(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _colored(self) -> bool:
+        if self._color == "auto":
+            return sys.stdout.isatty()
+        return self._color == "always"
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(
+            file=sys.stdout,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            force_terminal=True if self._color == "always" else None,
+        )
+
+
+def interactive() -> bool:
+    """Whether questions may be asked: only when both ends of the conversation are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def describe_sent(sent: Sent) -> str:
+    files = ", ".join(describe_file(file) for file in sent.files) or "no file"
+    return f"{sent.route}: {files} · {sent.bytes:,} bytes"
+
+
+def describe_file(file: SentFile) -> str:
+    words = {"synchronized": "not sent", "full": "sent in full", "delta": "sent as a diff", "absent": "new file"}
+    return f"{file.path} {words[file.source]} ({file.reason})"
+
+
+def describe_usage(usage: Usage) -> str:
+    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output + usage.thought:,} out"
+
+
+def _state(target: report.TargetState) -> str:
+    if target.state == "changed":
+        words = f"changed +{target.added} -{target.removed} since the model saw it"
+    else:
+        words = {
+            "synchronized": "synchronized with the model",
+            "unknown": "not known to the model",
+            "absent": "does not exist",
+        }[target.state]
+    return words if target.proposal == "none" else f"{words}; proposal {target.proposal}"
+
+
+def _drawn(diff: report.FileDiff) -> Text:
+    from rich.text import Text
+
+    kind = " (new file)" if diff.before is None else " (deleted)" if diff.after is None else ""
+    text = Text(f"{visible(diff.path)}{kind}\n", style="bold")
+    for hunk in diff.hunks:
+        text.append(f"{hunk.header}\n", style="cyan")
+        for number, tag, line in _numbered(hunk):
+            shown = visible(line.removesuffix("\n"))
+            text.append(f"{number:>5} ", style="dim")
+            text.append(f"{tag}{shown}\n", style=_STYLES[tag] or "none")
+            if not line.endswith("\n"):
+                text.append("      \\ No newline at end of file\n", style="dim")
+    return text
+
+
+def _numbered(hunk: Hunk) -> Iterable[tuple[int, str, str]]:
+    """The lines of a hunk with their numbers: of the old file for removed lines, else of the new one."""
+    old, new = hunk.old_start, hunk.new_start
+    for tag, line in hunk.lines:
+        old += tag != "+"
+        new += tag != "-"
+        yield old if tag == "-" else new, tag, line
+
+
+def _summary(diffs: Sequence[report.FileDiff]) -> str:
+    added, removed = count(hunk for diff in diffs for hunk in diff.hunks)
+    return f"+{added} −{removed} in {_counted(len(diffs), 'file')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Writes at once; when nobody reads any more, the rest is not written and the work goes on."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _drain(stream)
+
+
+def _write_bytes(data: bytes) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _drain(sys.stdout)
+
+
+def _drain(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

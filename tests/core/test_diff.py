@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from gemchat.core.diff import apply_patch, count, git_patch, hunks, opcodes, split_lines, unified
+from tests.core.strategies import texts
+
+
+@given(texts())
+def test_lines_join_to_the_text(text: str) -> None:
+    assert "".join(split_lines(text)) == text
+    assert all(line.endswith("\n") for line in split_lines(text)[:-1])
+
+
+@given(texts(), texts())
+def test_opcodes_cover_both_sides_and_agree_on_what_is_equal(old: str, new: str) -> None:
+    before, after = split_lines(old), split_lines(new)
+    a = c = 0
+    for tag, start, end, new_start, new_end in opcodes(before, after):
+        assert (start, new_start) == (a, c)
+        assert (tag == "equal") == (before[start:end] == after[new_start:new_end])
+        a, c = end, new_end
+    assert (a, c) == (len(before), len(after))
+
+
+@given(texts(max_lines=40), texts(max_lines=40))
+def test_a_diff_applied_to_the_old_text_gives_the_new_one(old: str, new: str) -> None:
+    diff = unified(old, new, old_name="a", new_name="b")
+    assert bool(diff) == (old != new)
+    assert apply_patch(old, diff) == new
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("a\nb\n", "a\nc\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+        ("a", "a\n", "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"),
+        ("", "x\n", "@@ -0,0 +1,1 @@\n+x\n"),
+        ("x\n", "", "@@ -1,1 +0,0 @@\n-x\n"),
+        ("a\x0cb\r\n", "a\x0cb\n", "@@ -1,1 +1,1 @@\n-a\x0cb\r\n+a\x0cb\n"),
+    ],
+)
+def test_how_a_diff_is_written(old: str, new: str, expected: str) -> None:
+    assert unified(old, new, old_name="f", new_name="f") == f"--- f\n+++ f\n{expected}"
+
+
+def test_distant_changes_are_separate_hunks_with_three_lines_around() -> None:
+    old = "".join(f"{n}\n" for n in range(30))
+    new = old.replace("5\n", "five\n", 1).replace("20\n", "twenty\n")
+    first, second = hunks(old, new)
+    assert (first.header, second.header) == ("@@ -3,7 +3,7 @@", "@@ -18,7 +18,7 @@")
+    assert count([first, second]) == (2, 2)
+
+
+def test_near_changes_share_a_hunk() -> None:
+    assert len(hunks("a\n1\n2\n3\n4\n5\n6\nb\n", "A\n1\n2\n3\n4\n5\n6\nB\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        "no hunk at all",
+        "@@ -1,1 +1,1 @@\n-other\n+c\n",
+        "@@ -1,2 +1,1 @@\n-b\n+c\n",
+        "@@ -1,1 +1,1 @@\n-b\n*c\n",
+        "@@ -1,1 +1,1 @@\n\\ No newline at end of file\n",
+        "@@ nonsense @@\n",
+    ],
+)
+def test_a_diff_that_does_not_fit_is_refused(diff: str) -> None:
+    with pytest.raises(ValueError, match="diff"):
+        apply_patch("b\n", diff)
+
+
+FILES = [
+    ("plain.py", "a\nb\n", "a\nc\n"),
+    ("with space.py", "a\n", "b\n"),
+    ("ünïcode 日本.py", "a\n", "b\n"),
+    ('quo"te\\back.txt', "a\n", "b\n"),
+    ("tab\there.txt", "a\n", "b\n"),
+    ("no-newline.txt", "a", "b"),
+    ("crlf.txt", "a\r\nb\r\n", "a\r\nc\r\n"),
+    ("mixed.txt", "a\r\nb\nc\rd\n", "a\r\nB\nc\rd\r\n"),
+    ("separators.txt", "a\u2028b\x85c\x0cd\n", "a\u2028B\x85c\x0cd\n"),
+    ("bom.txt", "\ufeffa\n", "\ufeffb\n"),
+    ("emptied.txt", "a\n", ""),
+    ("filled.txt", "", "a\n"),
+    ("dir/new.py", None, "a\n"),
+    ("dir/new-empty.py", None, ""),
+    ("gone.py", "a\n", None),
+    ("gone-empty.py", "", None),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), FILES, ids=[name for name, _, _ in FILES])
+def test_git_applies_every_patch(tmp_path: Path, name: str, old: str | None, new: str | None) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    file = tmp_path / name
+    if old is not None:
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(old.encode())
+    (tmp_path / "p.patch").write_bytes(git_patch(name, old, new).encode())
+    applied = subprocess.run(
+        ["git", "apply", "--index" if old is None else "-v", "p.patch"], cwd=tmp_path, check=False
+    )
+    assert applied.returncode == 0
+    assert (file.read_bytes() if file.exists() else None) == (None if new is None else new.encode())
+
+
+def test_a_new_executable_file_says_so() -> None:
+    assert "new file mode 100755\n" in git_patch("run.sh", None, "#!/bin/sh\n", 0o100755)
+
+
+def test_equal_texts_have_no_patch() -> None:
+    assert git_patch("a", "x\n", "x\n") == git_patch("a", "", "") == git_patch("a", None, None) == ""

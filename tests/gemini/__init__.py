@@ -1,0 +1,1 @@
+"""Tests of the transports: the real SDK against a loopback service that answers from a script."""
