@@ -7,6 +7,7 @@ received of any other is kept as incomplete, outside the conversation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -96,7 +97,7 @@ class Chat:
     """`connect` is called when something is about to be sent, so that preparing needs no connection."""
 
     project: Project
-    connect: Callable[[], Transport]
+    connect: Callable[[], AbstractContextManager[Transport]]
     on_text: Callable[[str], None] = field(default=lambda _: None)
 
     def prepare(self, ask: Ask) -> Prepared:
@@ -134,28 +135,32 @@ class Chat:
 
         Raises from the error tree; what had arrived by then is recorded all the same.
         """
-        turn = self._exchange(ask)
-        if turn.status == "unusable":
-            self.project.note(f"the reply could not be used: {turn.problem}; asking once more")
-            turn = self._exchange(replace(ask, prompt=_repair_prompt(ask.prompt, turn.problem)))
+        prepared = self.prepare(ask)
+        with self.connect() as transport:
+            turn = self._exchange(transport, prepared)
+            if turn.status == "unusable":
+                self.project.note(f"the reply could not be used: {turn.problem}; asking once more")
+                repair = replace(ask, prompt=_repair_prompt(ask.prompt, turn.problem), restart="")
+                turn = self._exchange(transport, self.prepare(repair))
         if turn.status == "unusable":
             raise ProposalRejected(f"the reply could not be used: {turn.problem}", "Nothing was changed.")
         if turn.mode == "edit" and not turn.proposal:
             raise ProposalRejected(f"the model proposes no change: {turn.explanation or 'it gave no reason'}")
         return turn
 
-    def _exchange(self, ask: Ask) -> Turn:
-        prepared = self.prepare(ask)
+    def _exchange(self, transport: Transport, prepared: Prepared) -> Turn:
         try:
-            return self._converse(prepared)
+            return self._converse(transport, prepared)
         except ChainLost:
+            if prepared.plan.route == "restart":
+                raise
             self.project.note(f"{CHAIN_LOST}; it is sent again from the local history")
-            return self._converse(self.prepare(replace(ask, restart=CHAIN_LOST)))
+            return self._converse(transport, self.prepare(replace(prepared.ask, restart=CHAIN_LOST)))
 
-    def _converse(self, prepared: Prepared) -> Turn:
+    def _converse(self, transport: Transport, prepared: Prepared) -> Turn:
         arrived: list[str] = []
         try:
-            for event in self.connect().send(prepared.request):
+            for event in transport.send(prepared.request):
                 if isinstance(event, Reply):
                     return self._record(prepared, self._complete(prepared, event))
                 arrived.append(event)
@@ -302,4 +307,4 @@ def _check_present(ask: Ask, working: Mapping[str, str | None]) -> None:
 
 
 def _repair_prompt(prompt: str, problem: str) -> str:
-    return f"Your reply could not be used: {problem}. None of it was applied. Here is the text again: {prompt}"
+    return f"{prompt}\n\nYour reply to this could not be used: {problem}. None of it was applied; here is the text again."

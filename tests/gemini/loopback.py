@@ -1,8 +1,8 @@
 """A scripted service on 127.0.0.1: it records every request and gives the answers that were enqueued, in order.
 
 An answer is a status, headers and the pieces of a body; an event stream is an answer whose pieces arrive one by
-one. `after` says how the body ends: properly, by cutting the connection, or by holding it open. What the bodies
-mean is the tests' business.
+one. `after` says how the body ends: properly, by cutting the connection, or by holding it open; status 0 is no
+answer at all. What the bodies mean is the tests' business.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     after: Literal["end", "cut", "hold"] = "end"
     chunked: bool = False
+    pause: float = 0.0
 
 
 def as_json(value: object, status: int = 200, **headers: str) -> Answer:
@@ -53,6 +55,7 @@ class Service:
     def __init__(self) -> None:
         self.seen: list[Seen] = []
         self.released = threading.Event()
+        self.holding = threading.Event()
         self.closed_by_client = threading.Event()
         self._answers: deque[Answer] = deque()
         service = self
@@ -91,6 +94,7 @@ class Service:
     def hold(self, connection: socket.socket) -> None:
         """Keeps an unfinished answer open until the client hangs up or the test is over."""
         connection.settimeout(0.02)
+        self.holding.set()
         while not self.released.is_set():
             try:
                 if not connection.recv(1):
@@ -120,6 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.next_answer(
             Seen(self.command, self.path, dict(self.headers.items()), json.loads(raw) if raw else None)
         )
+        if answer.status:
+            self._send(answer)
+        self._finish(answer)
+
+    def _send(self, answer: Answer) -> None:
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         for name, text in answer.headers.items():
@@ -132,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         for piece in answer.pieces:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if answer.chunked else piece)
             self.wfile.flush()
-        self._finish(answer)
+            time.sleep(answer.pause)
 
     def _finish(self, answer: Answer) -> None:
         if answer.after == "end":

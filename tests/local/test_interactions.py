@@ -8,8 +8,7 @@ import pytest
 from gemchat.core.model import Message, Usage
 from gemchat.local.mind import Prompt, Refusal
 from gemchat.local.server import LoopbackServer
-
-from .conftest import Clock, Connect, ScriptedMind
+from tests.local.conftest import Clock, Connect, ScriptedMind
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -45,7 +44,7 @@ def test_a_reply_in_events(api: Any) -> None:
     with api.create(model="m", input="hello", stream=True) as stream:
         events = list(stream)
     kinds = [event.event_type for event in events]
-    deltas = ["step.delta"] * 4
+    deltas = ["step.delta"] * 3
     assert kinds == ["interaction.created", "step.start", *deltas, "step.stop", "interaction.completed"]
     assert text_of(events) == "I was told 1 things. ü"
     first, last = events[0].interaction, events[-1].interaction

@@ -34,7 +34,7 @@ def test_a_reply_in_each_format_means_the_same(reply_format: Any, before: dict[s
     assert wanted is not None
     after = dict.fromkeys(before, "new\n")
     reply = write(wanted, "why", before, after)
-    assert list(json.loads(reply))[0] == "explanation"
+    assert next(iter(json.loads(reply))) == "explanation"
     assert apply_reply(parse(reply), before, list(before)) == after
 
 

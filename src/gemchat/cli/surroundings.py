@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class Surroundings:
     def settings(self, *, model: str | None, backend: str | None) -> Settings:
         return settings(self.environ, model=model, backend=backend)
 
-    def connect(self, wanted: Settings) -> Transport:
+    def connect(self, wanted: Settings) -> AbstractContextManager[Transport]:
         """A connection to the service. Loads the SDK, which takes longer than all the rest."""
         key = api_key(self.environ)
         from gemchat.gemini import connect

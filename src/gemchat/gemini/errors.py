@@ -77,7 +77,8 @@ def translate(error: BaseException, asked: Asked) -> GemchatError | None:
     """None for what is neither the service's nor the network's doing."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if "ContinuationInterruptedError" in names:
-        return (error.__cause__ and translate(error.__cause__, asked)) or cut_short()
+        known = translate(error.__cause__, asked) if error.__cause__ else None
+        return known or cut_short()
     if names & _TIMEOUTS:
         return Unavailable("Gemini did not answer in time", "Try again in a moment.")
     if names & _NO_REPLY or _is_unreadable_reply(error):

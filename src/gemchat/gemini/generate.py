@@ -44,7 +44,7 @@ class ContentsTransport(Connection):
         with translated(asked), closing(self._ask(request)) as chunks:
             yield from _read(chunks)
 
-    def _ask(self, request: Request) -> Generator[Any]:
+    def _ask(self, request: Request) -> Generator[Any, None, None]:
         models: Any = self.client.models
         call = request_arguments(request)
         if request.stream:

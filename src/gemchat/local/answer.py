@@ -6,7 +6,8 @@ Both APIs serve an `Answer`; how it is written down is theirs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 
 from gemchat.core.model import Usage
 from gemchat.local.meter import Meter, tokens
@@ -28,7 +29,10 @@ class Desk:
 
 
 class Answer:
-    """Iterates over the pieces of text, once. `text` and `usage` run along and are final after the last piece."""
+    """Iterates over the pieces of text, once. `text` and `usage` run along and are final after the last piece.
+
+    Whoever stops iterating stops the mind.
+    """
 
     def __init__(self, desk: Desk, prompt: Prompt) -> None:
         self._desk = desk
@@ -50,9 +54,10 @@ class Answer:
         return "".join(self)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._taken(self._first)
-        for piece in self._pieces:
-            yield from self._taken(piece)
+        with closing(self._pieces):
+            yield from self._taken(self._first)
+            for piece in self._pieces:
+                yield from self._taken(piece)
         with self._desk.lock:
             self._usage = self._desk.meter.bill(self._prompt, self.text, self._desk.clock())
 
@@ -61,7 +66,7 @@ class Answer:
         if piece:
             yield piece
 
-    def _guarded(self, mind: Mind) -> Iterator[str]:
+    def _guarded(self, mind: Mind) -> Generator[str, None, None]:
         try:
             for piece in mind.answer(self._prompt):
                 if isinstance(piece, Usage):

@@ -158,7 +158,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    protocol_version = "HTTP/1.1"
+    protocol_version = default_request_version = "HTTP/1.1"
     server_version = "gemchat-loopback"
     sys_version = ""
     disable_nagle_algorithm = True

@@ -1,0 +1,101 @@
+"""The translator knows every exception that the SDK and its HTTP library have, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from google.genai import _interactions_errors, errors
+
+from gemchat.errors import Unavailable
+from gemchat.gemini.errors import Asked, cut_short, translate, translated
+
+from .script import KEY, assert_fit_to_show
+
+ASKED = Asked(KEY, "gemini-x")
+
+NEVER_RAISED = {
+    "UnknownFunctionCallArgumentError": "gemchat gives the model no functions to call",
+    "UnsupportedFunctionError": "the same",
+    "FunctionInvocationError": "the same",
+    "ExperimentalWarning": "a warning",
+    "HTTPStatusError": "a subclass of HTTPError, only raised on demand",
+}
+
+
+def with_subclasses(root: type[BaseException]) -> Iterator[type[BaseException]]:
+    yield root
+    for kind in root.__subclasses__():
+        yield from with_subclasses(kind)
+
+
+def defined_in(module: Any) -> set[type[BaseException]]:
+    kinds = {kind for _, kind in inspect.getmembers(module, inspect.isclass)}
+    return {kind for kind in kinds if issubclass(kind, BaseException)}
+
+
+EVERY_KIND = {
+    *defined_in(errors),
+    *defined_in(_interactions_errors),
+    *with_subclasses(errors.APIError),
+    *with_subclasses(_interactions_errors.GeminiNextGenAPIClientError),
+    *with_subclasses(httpx2.HTTPError),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(EVERY_KIND, key=lambda kind: kind.__qualname__))
+def test_every_exception_of_the_sdk_is_known(kind: type[BaseException]) -> None:
+    if kind.__name__ in NEVER_RAISED:
+        return
+    ours = translate(kind.__new__(kind), ASKED)
+    assert ours is not None, f"{kind.__name__} is new to the SDK and would end in a traceback"
+    assert_fit_to_show(ours)
+
+
+def test_the_list_of_exceptions_found_is_not_empty() -> None:
+    names = {kind.__name__ for kind in EVERY_KIND}
+    assert {"ServerError", "RateLimitError", "ConnectTimeout", "ContinuationInterruptedError"} <= names
+
+
+@pytest.mark.parametrize("bug", [ValueError("x"), TypeError("x"), KeyError("x"), RuntimeError("x"), OSError("x")])
+def test_bugs_are_not_swallowed(bug: Exception) -> None:
+    with pytest.raises(type(bug)) as caught, translated(ASKED):
+        raise bug
+    assert caught.value is bug
+
+
+def test_gemchats_own_errors_pass_through() -> None:
+    own = cut_short()
+    with pytest.raises(Unavailable) as caught, translated(ASKED):
+        raise own
+    assert caught.value is own
+
+
+def test_wrong_arguments_are_a_bug_and_stay_one() -> None:
+    from google.genai import types
+    from pydantic import ValidationError
+
+    with pytest.raises(ValidationError), translated(ASKED):
+        types.GenerateContentConfig.model_validate({"no_such_field": 1})
+
+
+def test_an_unknown_host_is_named_as_such() -> None:
+    ours = translate(httpx2.ConnectError("[Errno -2] Name or service not known"), ASKED)
+    assert ours is not None
+    assert ours.message == "Gemini cannot be reached: Name or service not known"
+
+
+def test_a_bad_certificate_is_told_without_the_library_lines() -> None:
+    ours = translate(
+        httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: expired (_ssl.c:1006)"),
+        ASKED,
+    )
+    assert ours is not None
+    assert ours.message == "Gemini cannot be reached: certificate verify failed: expired"
+
+
+def test_the_key_never_shows_in_what_a_request_was_judged_by() -> None:
+    assert KEY not in repr(ASKED)
