@@ -114,7 +114,7 @@ class Chat:
                 self.project.note(f"{change.path} changed on disk; the proposal for its old text is dropped")
             session = self.project.with_change(session, "stale", stale) if stale else session
         working = _working_versions(session, disk)
-        _check_present(ask, working)
+        self._check_present(ask, working)
         wish = Wish(
             mode=ask.mode,
             prompt=ask.prompt,
@@ -259,6 +259,16 @@ class Chat:
         content = self._blob(turn.remote.content or "").decode()
         return [*((message, None) for message in sent), (Message(role="model", parts=(turn.reply,)), content)]
 
+    def _check_present(self, ask: Ask, working: Mapping[str, str | None]) -> None:
+        for path, version in working.items():
+            if version is not None:
+                continue
+            if ask.mode == "ask":
+                raise FileMissing(
+                    f"there is no file {path}", "Check the name; paths are relative to where you are."
+                )
+            self.project.workspace.check_creatable(path)
+
     def _context(self, session: Session, ask: Ask) -> list[NamedText]:
         texts = []
         for path in dict.fromkeys((*session.context, *ask.context)):
@@ -298,12 +308,6 @@ def _stale_changes(session: Session, disk: Mapping[str, str | None]) -> tuple[Fi
     return tuple(
         pending[path] for path, version in disk.items() if path in pending and pending[path].before != version
     )
-
-
-def _check_present(ask: Ask, working: Mapping[str, str | None]) -> None:
-    for path, version in working.items():
-        if version is None and ask.mode == "ask":
-            raise FileMissing(f"there is no file {path}", "Check the name; paths are relative to where you are.")
 
 
 def _repair_prompt(prompt: str, problem: str) -> str:

@@ -19,6 +19,7 @@ from gemchat.core import history
 from gemchat.core.contents import to_json
 from gemchat.core.diff import Hunk, count
 from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
+from gemchat.core.planner import FIRST_TURN
 from gemchat.core.visible import one_line, visible
 from gemchat.errors import GemchatError
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from gemchat.markdown import MarkdownStream
 
 _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
-_STYLES = {"+": "green", "-": "red", " ": ""}
+_STYLES = {"+": "green", "-": "red", " ": "none"}
 
 
 class View:
@@ -107,7 +108,7 @@ class View:
         """One line on what a turn cost."""
         if self.as_json:
             return
-        self.note(f"{session} · turn {turn.id} · {describe_sent(turn.sent)} · {describe_usage(turn.usage)}")
+        self.note(f"{session}, turn {turn.id}: {describe_sent(turn.sent)}, {describe_usage(turn.usage)}")
 
     def decision(self, prepared: Prepared) -> None:
         plan = prepared.plan
@@ -160,7 +161,7 @@ class View:
             when = datetime.fromtimestamp(turn.at).astimezone().strftime("%Y-%m-%d %H:%M")
             state = turn.status if turn.status != "complete" else report.turn_outcome(turn, became) or "answered"
             _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
-            _write(sys.stdout, f"      {visible(describe_sent(turn.sent))} · {describe_usage(turn.usage)}\n")
+            _write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
 
     def sessions(self, names: Sequence[str], current: str) -> None:
         for name in names:
@@ -204,7 +205,8 @@ def interactive() -> bool:
 
 def describe_sent(sent: Sent) -> str:
     files = ", ".join(describe_file(file) for file in sent.files) or "no file"
-    return f"{sent.route}: {files} · {sent.bytes:,} bytes"
+    rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
+    return f"{rewritten}{files}; {sent.bytes:,} bytes"
 
 
 def describe_file(file: SentFile) -> str:
@@ -232,13 +234,14 @@ def _drawn(diff: report.FileDiff) -> Text:
     from rich.text import Text
 
     kind = " (new file)" if diff.before is None else " (deleted)" if diff.after is None else ""
-    text = Text(f"{visible(diff.path)}{kind}\n", style="bold")
+    text = Text()
+    text.append(f"{visible(diff.path)}{kind}\n", style="bold")
     for hunk in diff.hunks:
         text.append(f"{hunk.header}\n", style="cyan")
         for number, tag, line in _numbered(hunk):
             shown = visible(line.removesuffix("\n"))
             text.append(f"{number:>5} ", style="dim")
-            text.append(f"{tag}{shown}\n", style=_STYLES[tag] or "none")
+            text.append(f"{tag}{shown}\n", style=_STYLES[tag])
             if not line.endswith("\n"):
                 text.append("      \\ No newline at end of file\n", style="dim")
     return text

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path, PurePosixPath
 
 from gemchat.atomic import flush_directory, write_atomically
-from gemchat.errors import OutsideProject, WorkspaceError
+from gemchat.errors import FileMissing, OutsideProject, WorkspaceError
 
 _ROOT_MARKERS = (".git", ".hg", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", ".gemchat.toml")
 
@@ -28,6 +28,8 @@ def find_root(directory: Path) -> Path:
 class Workspace:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        if not self.root.is_dir():
+            raise WorkspaceError(f"there is no directory {root}", "Check --project.")
 
     def relative(self, argument: str, directory: Path) -> str:
         """The project path of a file as the user named it in `directory`."""
@@ -70,6 +72,12 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"{path} cannot be deleted: {error.strerror}") from error
         flush_directory(location.parent)
+
+    def check_creatable(self, path: str) -> None:
+        """Raises FileMissing when the directory for a new file is not there: more likely a slip than a wish."""
+        directory = self._locate(path).parent
+        if not directory.is_dir():
+            raise FileMissing(f"{path} cannot be created: there is no directory {directory}", "Create it first.")
 
     def mode(self, path: str) -> int:
         """The file's mode as git records it."""

@@ -39,6 +39,7 @@ from gemchat.core.model import (
     Value,
 )
 
+FIRST_TURN = "first turn"
 RECENT_TURNS = 8
 SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
 
@@ -92,7 +93,7 @@ def plan(session: Session, wish: Wish, text_of: TextOf) -> Plan:
 def _no_chain(path: Sequence[Turn], wish: Wish) -> str:
     """Why there is nothing to continue, or the empty string."""
     if not path:
-        return "first turn"
+        return FIRST_TURN
     head = path[-1]
     if head.backend != wish.backend:
         return f"the conversation moves to the {wish.backend} backend"

@@ -1,0 +1,69 @@
+"""A project directory, a loopback Gemini with a replica in it, and gemchat called as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from gemchat.cli.app import run
+from gemchat.cli.surroundings import Surroundings
+from gemchat.local.server import Exchange, LoopbackServer
+from tests.replica import ReplicaMind
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Gemchat:
+    """Calls the command line inside this process; every call reads and writes the same state on disk."""
+
+    root: Path
+    environ: dict[str, str]
+    mind: ReplicaMind
+    server: LoopbackServer
+    capture: pytest.CaptureFixture[str]
+    requests: list[Exchange] = field(default_factory=list)
+
+    def __call__(self, *arguments: str, directory: Path | None = None) -> Result:
+        here = Surroundings(environ=self.environ, directory=directory or self.root, clock=lambda: 1_800_000_000.0)
+        self.capture.readouterr()
+        code = run(arguments, here)
+        return Result(code, *self.capture.readouterr())
+
+    def propose(self, *pairs: tuple[str, str], explanation: str = "because", path: str | None = None) -> None:
+        """The next reply of the model: these edits."""
+        named = {} if path is None else {"path": path}
+        edits = [{**named, "search": search, "replace": text} for search, text in pairs]
+        self.mind.replies.append(json.dumps({"explanation": explanation, "edits": edits}))
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return file
+
+
+@pytest.fixture
+def gemchat(project_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Gemchat]:
+    mind = ReplicaMind()
+    requests: list[Exchange] = []
+    with LoopbackServer(mind, on_request=requests.append) as server:
+        environ = {
+            "GEMINI_API_KEY": "test-key",
+            "GOOGLE_GEMINI_BASE_URL": server.url,
+            "GEMCHAT_STATE_DIR": str(tmp_path / "state"),
+        }
+        yield Gemchat(project_root, environ, mind, server, capsys, requests)

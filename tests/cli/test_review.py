@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Gemchat
+
+LONG = "".join(f"line {number}\n" for number in range(100))
+
+
+def proposed(gemchat: Gemchat, path: str = "app.py", text: str | bytes = LONG) -> Path:
+    """A file with a pending change of its line 50."""
+    file = gemchat.write(path, text)
+    gemchat.propose(("line 50\n", "line fifty\n"))
+    assert gemchat("edit", "spell out fifty", path, "-q").code == 0
+    return file
+
+
+def test_apply_undo_redo_move_between_two_texts(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    changed = LONG.replace("line 50", "line fifty")
+    for command, out, text in (
+        ("apply", "applied app.py\n", changed),
+        ("undo", "undone app.py\n", LONG),
+        ("redo", "applied again app.py\n", changed),
+        ("undo", "undone app.py\n", LONG),
+    ):
+        assert gemchat(command) == (0, out, "")
+        assert file.read_text() == text
+
+
+def test_undo_goes_back_any_number_of_applies(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", LONG)
+    texts = [LONG]
+    for number in range(3):
+        gemchat.propose((f"line {number}\n", f"changed {number}\n"))
+        gemchat("edit", "change", "app.py", "-y")
+        texts.append(file.read_text())
+    for text in reversed(texts[:-1]):
+        gemchat("undo")
+        assert file.read_text() == text
+    assert gemchat("undo").code == 5
+    for text in texts[1:]:
+        gemchat("redo")
+        assert file.read_text() == text
+    assert gemchat("redo") == (5, "", "gemchat: nothing has been undone that could be repeated\n")
+
+
+def test_discard_drops_the_proposal_and_tells_the_model(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    assert gemchat("discard").out == "discarded app.py\n"
+    assert file.read_text() == LONG
+    assert gemchat("diff") == (
+        5,
+        "",
+        'gemchat: nothing is pending\nAsk for a change first: gemchat edit "…" FILE\n',
+    )
+    result = gemchat("ask", "what now?", "--json")
+    assert result.json["sent"]["files"][0]["source"] == "delta"
+    assert gemchat.mind.belief.newest["outcomes"][0]["outcome"] == "discarded"
+
+
+@pytest.mark.parametrize(("command", "before"), [("apply", []), ("undo", ["apply"]), ("redo", ["apply", "undo"])])
+def test_a_file_that_changed_meanwhile_is_not_touched(gemchat: Gemchat, command: str, before: list[str]) -> None:
+    file = proposed(gemchat)
+    for earlier in before:
+        gemchat(earlier)
+    file.write_text("mine\n")
+    code, out, err = gemchat(command)
+    assert (code, out) == (5, "")
+    assert err.startswith("gemchat: app.py has changed since")
+    assert "nothing was written" in err
+    assert file.read_text() == "mine\n"
+
+
+def test_one_conflict_keeps_all_files_as_they_are(gemchat: Gemchat) -> None:
+    gemchat.write("a.py", LONG)
+    gemchat.write("b.py", LONG)
+    directive = {"replace": [[name, "line 7\n", "line seven\n"] for name in ("a.py", "b.py")]}
+    gemchat("edit", json.dumps(directive), "a.py", "b.py")
+    gemchat.write("b.py", "mine\n")
+    assert gemchat("apply").code == 5
+    assert (gemchat.root / "a.py").read_text() == LONG
+    assert (gemchat.root / "b.py").read_text() == "mine\n"
+
+
+def test_an_edit_of_a_changed_file_drops_the_stale_proposal(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    file.write_text(LONG + "more\n")
+    gemchat.propose(("more\n", "less\n"))
+    code, out, err = gemchat("edit", "less")
+    assert code == 0
+    assert "gemchat: app.py changed on disk; the proposal for its old text is dropped\n" in err
+    assert "fifty" not in out
+    assert gemchat.mind.belief.newest["outcomes"][0]["outcome"] == "stale"
+
+
+def test_a_patch_from_a_pipe_is_taken_by_git(gemchat: Gemchat) -> None:
+    file = proposed(gemchat, "sub dir/ünï.py", b"\xef\xbb\xbf" + LONG.replace("\n", "\r\n").encode())
+    subprocess.run(["git", "init", "-q"], cwd=gemchat.root, check=True)
+    patch = subprocess.run(
+        ["git", "apply", "--verbose", "-"],
+        cwd=gemchat.root,
+        input=gemchat("diff").out.encode(),
+        check=False,
+        capture_output=True,
+    )
+    assert patch.returncode == 0, patch.stderr
+    assert (
+        file.read_bytes() == b"\xef\xbb\xbf" + LONG.replace("line 50", "line fifty").replace("\n", "\r\n").encode()
+    )
+
+
+def test_how_much_is_pending(gemchat: Gemchat) -> None:
+    proposed(gemchat)
+    assert gemchat("diff", "--stat").out == "app.py +1 -1\n+1 −1 in 1 file\n"
+    listed = gemchat("diff", "--json").json
+    assert [file["path"] for file in listed["files"]] == ["app.py"]
+    assert "+line fifty" in listed["diff"]
+
+
+def test_colour_on_request(gemchat: Gemchat) -> None:
+    proposed(gemchat, text=LONG.replace("line 51", "\x1b[2Jline 51"))
+    shown = gemchat("diff", "--color", "always").out
+    assert "\x1b[32m" in shown
+    assert "\x1b[2J" not in shown
+    assert "\\x1b[2Jline 51" in shown
+    assert "\x1b[32m" not in gemchat("diff", "--color", "never").out
+
+
+def test_results_as_json(gemchat: Gemchat) -> None:
+    proposed(gemchat)
+    applied = gemchat("apply", "--json").json
+    assert (applied["proposal"], applied["status"]) == ("1", "applied")
+    undone = gemchat("undo", "--json").json
+    assert undone["status"] == "undone"
+    assert applied["files"][0]["path"] == undone["files"][0]["path"] == "app.py"
+    assert applied["files"][0]["sha256"] != undone["files"][0]["sha256"]
+
+
+def test_mode_and_link_survive(gemchat: Gemchat) -> None:
+    real = gemchat.write("real/run.sh", LONG)
+    real.chmod(0o755)
+    link = gemchat.root / "run.sh"
+    link.symlink_to("real/run.sh")
+    gemchat.propose(("line 50\n", "line fifty\n"))
+    gemchat("edit", "spell out fifty", "run.sh", "-y")
+    assert link.is_symlink()
+    assert "line fifty" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o755
+    assert "100755" not in gemchat("undo").out
+    assert real.read_text() == LONG
+    assert os.listdir(real.parent) == ["run.sh"]
+
+
+def test_only_pending_files_can_be_named(gemchat: Gemchat) -> None:
+    proposed(gemchat)
+    gemchat.write("other.py", "")
+    assert gemchat("apply", "other.py") == (5, "", "gemchat: nothing is pending for other.py\nPending: app.py\n")

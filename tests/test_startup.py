@@ -1,0 +1,41 @@
+"""What local commands load: the SDK and what it brings cost a second, so they must not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("google.genai", "pydantic", "httpx2", "asyncio", "rich", "http.server")
+
+PROBE = f"""
+import sys
+from gemchat.cli.app import run
+from gemchat.cli.surroundings import Surroundings
+code = run(sys.argv[1:], Surroundings())
+sys.stderr.write(repr([code, [name for name in {HEAVY!r} if name in sys.modules]]))
+"""
+
+
+def probe(root: Path, *arguments: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], cwd=root, capture_output=True, text=True, check=True
+    )
+    found: tuple[int, list[str]] = tuple(eval(done.stderr.splitlines()[-1]))
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], ["status"], ["log"], ["sessions"], ["diff"], ["apply"], ["undo"]]
+)
+def test_a_local_command_loads_nothing_heavy(project_root: Path, arguments: list[str]) -> None:
+    code, loaded = probe(project_root, *arguments)
+    assert loaded == []
+    assert code == (5 if arguments[0] in ("diff", "apply", "undo") else 0)
+
+
+def test_a_dry_run_does_not_load_the_sdk(project_root: Path) -> None:
+    (project_root / "app.py").write_text("x = 1\n")
+    assert probe(project_root, "ask", "what?", "app.py", "--dry-run") == (0, [])
