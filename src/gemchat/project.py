@@ -89,7 +89,7 @@ class Project:
             for file in intent.files:
                 if self.version(file.path) == (file.after if backwards else file.before):
                     self.put_version(file.path, file.before if backwards else file.after)
-            self.note(f"an interrupted {intent.kind.removesuffix('d')} was completed")
+            self.note("an interrupted change of files was completed")
             session = replace(session, journal=(*session.journal, intent))
         session = replace(session, intent=None)
         self.store.save(session)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gemchat.chat import Prepared
 from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
 from gemchat.core.model import Change, FileChange, Sent, Session, Turn, Usage, Value
 from gemchat.core.planner import Plan
 from gemchat.core.textfile import decode
 from gemchat.errors import GemchatError, NotText
+from gemchat.prepare import Prepared
 from gemchat.project import Project
 
 

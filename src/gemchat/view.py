@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gemchat import report
-from gemchat.chat import Prepared
 from gemchat.core import history
 from gemchat.core.contents import to_json
 from gemchat.core.diff import Hunk, count
@@ -22,6 +21,7 @@ from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
 from gemchat.core.visible import one_line, visible
 from gemchat.errors import GemchatError
+from gemchat.prepare import Prepared
 
 if TYPE_CHECKING:
     from rich.console import Console

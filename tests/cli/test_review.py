@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -154,7 +153,7 @@ def test_mode_and_link_survive(gemchat: Gemchat) -> None:
     assert real.stat().st_mode & 0o777 == 0o755
     assert "100755" not in gemchat("undo").out
     assert real.read_text() == LONG
-    assert os.listdir(real.parent) == ["run.sh"]
+    assert [file.name for file in real.parent.iterdir()] == ["run.sh"]
 
 
 def test_only_pending_files_can_be_named(gemchat: Gemchat) -> None:

@@ -11,13 +11,14 @@ import typer
 from msgspec.structs import replace
 
 from gemchat import changes, report
-from gemchat.chat import Ask, Chat
+from gemchat.chat import Chat
 from gemchat.cli import options
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
 from gemchat.core.model import Mode, ReplyFormat, Turn
 from gemchat.core.planner import NamedText
 from gemchat.errors import NotText, UsageError
+from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
 from gemchat.view import View, interactive
 
@@ -54,7 +55,7 @@ def ask(
     question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
     chat = Chat(place, lambda: here.connect(chosen), on_text=view.stream)
     if dry_run:
-        return _show_decision(view, chat, question)
+        return _show_decision(view, place, question)
     with view.answer(chosen.model):
         turn = chat.send(question)
     if as_json:
@@ -99,7 +100,7 @@ def edit(
     )
     chat = Chat(place, lambda: here.connect(chosen))
     if dry_run:
-        return _show_decision(view, chat, question)
+        return _show_decision(view, place, question)
     with view.answer(chosen.model):
         turn = chat.send(question)
     return _show_proposal(view, place, turn, apply_it=yes)
@@ -150,10 +151,10 @@ def _read_stdin() -> str:
     return data.decode("utf-8", "replace")
 
 
-def _show_decision(view: View, chat: Chat, question: Ask) -> None:
-    prepared = chat.prepare(question)
+def _show_decision(view: View, place: Project, question: Ask) -> None:
+    prepared = prepare(place, question)
     if view.as_json:
-        view.json(report.decision_json(chat.project.session, prepared))
+        view.json(report.decision_json(place.session, prepared))
     else:
         view.decision(prepared)
 

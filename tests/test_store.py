@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gemchat.blobs import Blobs, sha256
+from gemchat.core.model import Session
+from gemchat.errors import SessionCorrupt, SessionError, SessionLocked, SessionTooNew
+from gemchat.store import Store, project_directory
+from tests.core.sessions import Script
+
+
+@pytest.fixture
+def notes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def store(tmp_path: Path, notes: list[str]) -> Store:
+    return Store(tmp_path / "state", tmp_path, notes.append)
+
+
+def session_file(store: Store) -> Path:
+    return store._path("main")
+
+
+def saved(store: Store, turns: int = 1) -> Session:
+    script = Script()
+    for _ in range(turns):
+        script.turn(files={"a": "A"})
+        with store.lock():
+            store.save(script.session)
+    return script.session
+
+
+def test_what_is_saved_is_loaded(store: Store) -> None:
+    assert store.load("main") is None
+    session = saved(store)
+    assert store.load("main") == session
+    assert b'\n "schema": 1,' in session_file(store).read_bytes(), "people can read it"
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"null", b'{"schema":1}', b"\xff\xfe", b'{"schema":"1","session":{}}']
+)
+def test_a_damaged_file_is_set_aside_and_its_predecessor_used(
+    store: Store, notes: list[str], damage: bytes
+) -> None:
+    saved(store, turns=2)
+    session_file(store).write_bytes(damage)
+    session = store.load("main")
+    assert session is not None
+    assert len(session.journal) == 1
+    assert session_file(store).with_name("main.json.corrupt-1").read_bytes() == damage
+    assert "could not be read and was moved to" in notes[0]
+    assert store.load("main") == session, "and the next command finds it in order"
+
+
+def test_every_truncation_is_noticed(store: Store) -> None:
+    session = saved(store, turns=2)
+    whole = session_file(store).read_bytes()
+    for length in range(0, len(whole), 7):
+        session_file(store).write_bytes(whole[:length])
+        loaded = store.load("main")
+        assert loaded in (session, msgspec.structs.replace(session, journal=session.journal[:1], head="1"))
+
+
+@pytest.mark.parametrize("broken", ['"head": "9"', '"head": 9'])
+def test_a_file_that_contradicts_itself_is_damaged(store: Store, broken: str) -> None:
+    saved(store, turns=2)
+    text = session_file(store).read_text()
+    assert '"head": "2"' in text
+    session_file(store).write_text(text.replace('"head": "2"', broken))
+    session = store.load("main")
+    assert session is not None
+    assert session.head == "1"
+
+
+def test_without_a_predecessor_the_session_is_lost_loudly(store: Store) -> None:
+    saved(store)
+    session_file(store).write_text("{")
+    with pytest.raises(SessionCorrupt, match=r"was moved to .*main\.json\.corrupt-1"):
+        store.load("main")
+    assert store.load("main") is None
+
+
+def test_a_newer_schema_is_refused_and_kept(store: Store) -> None:
+    saved(store)
+    newer = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 2')
+    session_file(store).write_bytes(newer)
+    with pytest.raises(SessionTooNew, match="schema 2, this one knows 1"):
+        store.load("main")
+    assert session_file(store).read_bytes() == newer
+
+
+def test_a_session_that_cannot_be_read_is_an_error_of_its_own(store: Store) -> None:
+    saved(store)
+    session_file(store).unlink()
+    session_file(store).mkdir()
+    with pytest.raises(SessionError, match="cannot be read"):
+        store.load("main")
+
+
+def test_a_second_process_waits_and_gives_up(
+    store: Store, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gemchat.store.LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr("gemchat.store._QUIET_WAIT", 0.0)
+    ready_in, ready_out = os.pipe()
+    done_in, done_out = os.pipe()
+    child = os.fork()
+    if not child:
+        with store.lock():
+            os.write(ready_out, b"1")
+            os.read(done_in, 1)
+        os._exit(0)
+    os.read(ready_in, 1)
+    with pytest.raises(SessionLocked, match="kept this project locked"), store.lock():
+        pass
+    assert notes == ["waiting for another gemchat in this project …"]
+    os.write(done_out, b"1")
+    os.waitpid(child, 0)
+    with store.lock():
+        assert len(notes) == 1
+
+
+def test_the_session_in_use_is_remembered(store: Store) -> None:
+    assert store.current() == "main"
+    store.use("other")
+    assert store.current() == "other"
+    (store._directory / "project.json").write_text("{")
+    assert store.current() == "main"
+    (store._directory / "project.json").write_text('{"root":"/","current":"../x"}')
+    assert store.current() == "main"
+
+
+def test_projects_of_the_same_name_do_not_meet(tmp_path: Path) -> None:
+    one, two = (project_directory(tmp_path, Path(root)) for root in ("/a/app", "/b/app"))
+    assert one != two
+    assert one.name.startswith("app-")
+    assert project_directory(tmp_path, Path("/")).name.startswith("root-")
+    assert project_directory(tmp_path, Path("/a/ü b")).name.startswith("__b-")
+
+
+def test_blobs_give_back_what_was_put(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    name = blobs.put(b"text")
+    assert name == sha256(b"text") == blobs.put(b"text")
+    assert blobs.get(name) == b"text"
+    assert blobs.get(sha256(b"other")) is None
+    (tmp_path / "blobs" / name).write_bytes(b"damaged")
+    assert blobs.get(name) is None
