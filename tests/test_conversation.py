@@ -166,10 +166,11 @@ class Conversation(RuleBasedStateMachine):
 
     @rule()
     def leave_files_behind(self) -> None:
-        """Enough turns about another file that a rewritten history drops the rest."""
+        """Enough turns about another file that a rewritten history drops the rest, then one that rewrites it."""
         if self.there(SHORT):
             for _ in range(8):
                 self.ask(SHORT)
+            self.ask(SHORT, restart="the user wants it")
 
     @rule(path=FILES, row=st.integers(0, 60), several_lines=st.booleans())
     def edit_a_line(self, path: str, row: int, several_lines: bool) -> None:

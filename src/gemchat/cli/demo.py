@@ -44,13 +44,26 @@ def total(items, weight, percent=0):
     """The price of all items after the discount, with shipping."""
     goods = sum(price for _, price in items)
     return discounted(goods, percent) + shipping(weight)
+
+
+def cheapest(items):
+    """The name of the item that costs least."""
+    return min(items, key=lambda item: item[1])[0]
+
+
+def receipt(items, weight, percent=0):
+    """The cart as lines of text, the total last."""
+    lines = [f"{name:20} {price / 100:8.2f}" for name, price in items]
+    if percent:
+        lines.append(f"{'discount':20} {-percent:7}%")
+    lines.append(f"{'total':20} {total(items, weight, percent) / 100:8.2f}")
+    return "\\n".join(lines)
 '''
-_BY_HAND = '''
+_BY_HAND = """
 
 def is_free(items):
-    """Whether there is nothing to pay for."""
     return not any(price for _, price in items)
-'''
+"""
 
 
 def demo(ctx: typer.Context) -> None:
@@ -83,7 +96,7 @@ def _tour(inside: Surroundings) -> None:
     _said("Both files go out once, with the first question.")
     _command(inside, "ask", "what do these files do?", "shop.py", "cart.py")
     _said("A follow-up about unchanged files sends the question alone.")
-    _command(inside, "ask", "which function knows about shipping?")
+    _command(inside, "ask", "where is the shipping computed?")
     _said("An edit comes back as a proposal. The file is not touched.")
     _command(inside, "edit", "add input validation", "shop.py")
     _said("In a pipe the proposal is a patch for git apply.")
@@ -93,7 +106,7 @@ def _tour(inside: Surroundings) -> None:
     typer.echo("$ cat is_free.py >> cart.py")
     with (inside.directory / "cart.py").open("a") as cart:
         cart.write(_BY_HAND)
-    _command(inside, "ask", "what can the cart do now?", "shop.py", "cart.py")
+    _command(inside, "ask", "what can the receipt show now?", "shop.py", "cart.py")
     _said("Undo gives back every byte.")
     _command(inside, "undo")
     if sha256((inside.directory / "shop.py").read_bytes()) != before:

@@ -21,7 +21,7 @@ _HOW = {
     "sourceDelta": "I brought the version I held up to date with the diff in your message.",
     "currentSource": "Its text came with your message.",
 }
-_WORD = re.compile(r"[^\W\d]\w{2,}")
+_WORD = re.compile(r"[^\W\d]\w{4,}")
 _MAX_NAMES = 8
 
 

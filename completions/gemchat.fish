@@ -1,0 +1,1 @@
+complete --command gemchat --no-files --arguments "(env _GEMCHAT_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) gemchat)" --condition "env _GEMCHAT_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) gemchat"

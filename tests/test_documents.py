@@ -1,0 +1,55 @@
+"""What is written down beside the code stays true: commands in the README, the check that CI calls, completions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gemchat import errors
+from gemchat.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    (command,) = re.findall(r"^.*python -m tests$", README, re.MULTILINE)
+    assert command in (ROOT / ".ci/run").read_text().splitlines()
+
+
+def test_every_command_is_in_the_readme() -> None:
+    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    names += [group.name or "" for group in app.registered_groups]
+    assert len(names) > 10
+    for name in names:
+        assert re.search(rf"`{name}[` \[|]", README), name
+
+
+def test_every_exit_code_is_in_the_readme() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    for code in {kind.exit_code for kind in kinds}:
+        assert f"\n| {code} |" in README
+
+
+@pytest.mark.parametrize(
+    ("shell", "name"),
+    [("bash", "gemchat.bash"), ("zsh", "_gemchat"), ("fish", "gemchat.fish"), ("powershell", "gemchat.ps1")],
+)
+def test_completions_are_fresh(shell: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    shown = subprocess.run(
+        [sys.executable, "-m", "gemchat", "--show-completion", shell], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == (ROOT / "completions" / name).read_text()
+
+
+def test_a_tab_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GEMCHAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "gemchat ap")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = subprocess.run([sys.executable, "-m", "gemchat"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["apply"]
