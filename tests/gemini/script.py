@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gemchat.core.model import Message, Reply, Request, Transport, Usage
 from gemchat.errors import GemchatError

@@ -46,11 +46,18 @@ EVERY_KIND = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted(EVERY_KIND, key=lambda kind: kind.__qualname__))
+def blank(kind: Any) -> Any:
+    """An exception as it is without its constructor, which asks for a whole response."""
+    made = kind.__new__(kind)
+    made.message = ""
+    return made
+
+
+@pytest.mark.parametrize("kind", sorted(EVERY_KIND, key=str))
 def test_every_exception_of_the_sdk_is_known(kind: type[BaseException]) -> None:
     if kind.__name__ in NEVER_RAISED:
         return
-    ours = translate(kind.__new__(kind), ASKED)
+    ours = translate(blank(kind), ASKED)
     assert ours is not None, f"{kind.__name__} is new to the SDK and would end in a traceback"
     assert_fit_to_show(ours)
 

@@ -1,4 +1,4 @@
-"""Every way an exchange can go wrong, in both APIs, streamed and whole: which error it becomes and what it says."""
+"""Every way an exchange can go wrong, in both APIs, streamed and whole: which error it becomes, in what words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from gemchat.core.model import Backend
 from gemchat.errors import GemchatError, RejectedKey, RequestRefused, Unavailable

@@ -75,7 +75,7 @@ def build_client(
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies, and trusts nobody: loading no roots is quick
     http: dict[str, Any] = {
         "follow_redirects": False,  # a redirect would take the key and the prompt to another host
-        "event_hooks": {"request": [_wait(connect_timeout, idle_timeout)]},
+        "event_hooks": {"request": [_wait(connect_timeout, idle_timeout)], "response": [_read_refusal]},
     }
     websocket: dict[str, Any] = {"ssl": unused}
     if _is_loopback(url):
@@ -152,6 +152,12 @@ def _wait(connect: float, idle: float) -> Any:
         request.extensions["timeout"] = {"connect": connect, "read": idle, "write": idle, "pool": connect}
 
     return hook
+
+
+def _read_refusal(response: Any) -> None:
+    """Reads what is not an answer at once: of a stream the SDK looks at it unread, and trips if it is empty."""
+    if not response.is_success:
+        response.read()
 
 
 def _is_loopback(url: str) -> bool:
