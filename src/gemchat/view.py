@@ -65,8 +65,8 @@ class View:
         if self.as_json:
             return
         if not sys.stdout.isatty():
-            _write(sys.stdout, text)
             self._mid_line = not text.endswith("\n")
+            _write(sys.stdout, text)
             return
         if self._markdown is None:
             from gemchat.markdown import MarkdownStream

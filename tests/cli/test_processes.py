@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -177,3 +178,6 @@ def test_the_tour(tmp_path: Path) -> None:
     assert "cart.py sent as a diff (changed +4 -0)" in done.stderr
     assert "shop.py not sent (unchanged since the model last saw it)" in done.stderr
     assert list(tmp_path.iterdir()) == []
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
+    (capture,) = re.findall(r"````console\n(.*?)````", readme, re.DOTALL)
+    assert set(capture.splitlines()) <= set(done.stdout.splitlines() + done.stderr.splitlines())
