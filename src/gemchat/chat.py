@@ -6,22 +6,26 @@ received of any other is kept as incomplete, outside the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from gemchat.core import proposals
+from gemchat.core import guards, proposals
 from gemchat.core.model import (
     FileChange,
+    FileRef,
     Remote,
     Reply,
     Sent,
     Transport,
     Turn,
 )
+from gemchat.core.proposals import FailedEdit
+from gemchat.core.textfile import decode
 from gemchat.errors import (
     ChainLost,
     GemchatError,
@@ -30,10 +34,17 @@ from gemchat.errors import (
     ReplyBlocked,
     Unavailable,
 )
-from gemchat.prepare import Ask, Prepared, prepare
+from gemchat.prepare import Ask, Prepared, Repair, prepare
 from gemchat.project import Project
 
 CHAIN_LOST = "the service no longer knows the conversation"
+
+
+class _Received(NamedTuple):
+    """A recorded turn, and what to ask for again if its reply could not be used."""
+
+    turn: Turn
+    repair: Repair | None
 
 
 @dataclass(frozen=True)
@@ -51,18 +62,22 @@ class Chat:
         """
         prepared = prepare(self.project, ask)
         with self.connect() as transport:
-            turn = self._exchange(transport, prepared)
-            if turn.status == "unusable":
+            turn, repair = self._exchange(transport, prepared)
+            if repair is not None:
                 self.project.note(f"the reply could not be used: {turn.problem}; asking once more")
-                repair = replace(ask, prompt=_repair_prompt(ask.prompt, turn.problem), restart="")
-                turn = self._exchange(transport, prepare(self.project, repair))
-        if turn.status == "unusable":
-            raise ProposalRejected(f"the reply could not be used: {turn.problem}", "Nothing was changed.")
+                prompt = _repair_prompt(ask.prompt, turn.problem, repair)
+                again = replace(ask, prompt=prompt, restart="", repair=repair)
+                turn, repair = self._exchange(transport, prepare(self.project, again))
+        if repair is not None:
+            raise ProposalRejected(
+                f"the reply could not be used: {turn.problem}",
+                f"Nothing was changed. Read the reply: gemchat show {turn.id}",
+            )
         if turn.mode == "edit" and not turn.proposal:
             raise ProposalRejected(f"the model proposes no change: {turn.explanation or 'it gave no reason'}")
         return turn
 
-    def _exchange(self, transport: Transport, prepared: Prepared) -> Turn:
+    def _exchange(self, transport: Transport, prepared: Prepared) -> _Received:
         try:
             return self._converse(transport, prepared)
         except ChainLost:
@@ -71,12 +86,13 @@ class Chat:
             self.project.note(f"{CHAIN_LOST}; it is sent again from the local history")
             return self._converse(transport, prepare(self.project, replace(prepared.ask, restart=CHAIN_LOST)))
 
-    def _converse(self, transport: Transport, prepared: Prepared) -> Turn:
+    def _converse(self, transport: Transport, prepared: Prepared) -> _Received:
         arrived: list[str] = []
         try:
             for event in transport.send(prepared.request):
                 if isinstance(event, Reply):
-                    return self._record(prepared, self._complete(prepared, event))
+                    turn, repair = self._complete(prepared, event)
+                    return _Received(self._record(prepared, turn), repair)
                 arrived.append(event)
                 self.on_text(event)
         except BaseException as error:
@@ -86,7 +102,7 @@ class Chat:
             raise
         raise Unavailable("the service ended the answer without completing it")
 
-    def _complete(self, prepared: Prepared, reply: Reply) -> Turn:
+    def _complete(self, prepared: Prepared, reply: Reply) -> _Received:
         content = None if reply.content is None else self._stored(reply.content.encode())
         turn = replace(
             self._incomplete(prepared, reply.text, ""),
@@ -94,20 +110,28 @@ class Chat:
             usage=reply.usage,
             remote=Remote(interaction=reply.interaction, content=content),
         )
-        return self._with_proposal(prepared, turn) if turn.mode == "edit" else turn
+        return self._with_proposal(prepared, turn) if turn.mode == "edit" else _Received(turn, None)
 
-    def _with_proposal(self, prepared: Prepared, turn: Turn) -> Turn:
+    def _with_proposal(self, prepared: Prepared, turn: Turn) -> _Received:
         try:
             reply = proposals.parse(turn.reply)
-            turn = replace(turn, explanation=reply.explanation)
-            changed = proposals.resolve(reply, prepared.working)
         except ProposalRejected as error:
-            return replace(turn, status="unusable", problem=error.message)
-        proposal = [
-            FileChange(path=path, before=prepared.disk[path], after=self._stored(data), turn="")
-            for path, data in changed.items()
-        ]
-        return replace(turn, proposal=tuple(proposal))
+            repair = Repair(texts=prepared.plan.versions, failed=())
+            return _Received(replace(turn, status="unusable", problem=error.message), repair)
+        turn = replace(turn, explanation=reply.explanation)
+        found = proposals.resolve(reply, prepared.working, may_shrink=prepared.ask.repair is not None)
+        texts = {ref.path: ref.sha256 for ref in prepared.plan.versions}
+        texts |= {path: self._stored(data) for path, data in found.files.items()}
+        if found.failed:
+            repair = Repair(texts=tuple(FileRef(path=p, sha256=v) for p, v in texts.items()), failed=found.failed)
+            return _Received(replace(turn, status="unusable", problem=_summary(found.failed)), repair)
+        repaired = texts if prepared.ask.repair else {}
+        proposal = tuple(
+            FileChange(path=path, before=before, after=texts[path], turn="", tier=found.tiers.get(path, "exact"))
+            for path, before in prepared.disk.items()
+            if path in found.files or repaired.get(path, before) != before
+        )
+        return _Received(replace(turn, proposal=proposal, warnings=_warnings(prepared, found)), None)
 
     def _incomplete(self, prepared: Prepared, text: str, problem: str) -> Turn:
         ask, decision = prepared.ask, prepared.plan
@@ -144,7 +168,22 @@ class Chat:
         return self.project.store.blobs.put(data)
 
 
-def _repair_prompt(prompt: str, problem: str) -> str:
-    return (
-        f"{prompt}\n\nYour reply to this could not be used: {problem}. None of it counts; here is the text again."
-    )
+def _summary(failed: Sequence[FailedEdit]) -> str:
+    more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+    return f"{failed[0].reason}{more}"
+
+
+def _warnings(prepared: Prepared, found: proposals.Resolution) -> tuple[str, ...]:
+    said = []
+    for path, data in found.files.items():
+        base = prepared.working[path]
+        broken = guards.broken_syntax(path, base.text if base else None, decode(data).text)
+        said += [f"{path} would not parse any more: {broken}"] if broken else []
+    return tuple(said)
+
+
+def _repair_prompt(prompt: str, problem: str, repair: Repair) -> str:
+    said = f"Your reply to this could not be used: {problem}. None of it counts; here is the text again"
+    if repair.failed:
+        said = "Some of your edits could not be used, see failedEdits; the others are in the text as you see it"
+    return f"{prompt}\n\n{said}."

@@ -26,9 +26,17 @@ from gemchat.core.model import (
     Value,
 )
 from gemchat.core.planner import NamedText, Plan, Wish, plan
+from gemchat.core.proposals import FailedEdit
 from gemchat.core.textfile import TextFile, decode
 from gemchat.errors import FileMissing, SessionCorrupt, UsageError
 from gemchat.project import Project
+
+
+class Repair(Value, frozen=True):
+    """What an edit reply left to be done: `texts` are the targets after its good edits, `failed` the others."""
+
+    texts: tuple[FileRef, ...]
+    failed: tuple[FailedEdit, ...]
 
 
 class Ask(Value, frozen=True):
@@ -45,6 +53,7 @@ class Ask(Value, frozen=True):
     thinking: str | None = None
     stream: bool = True
     restart: str = ""
+    repair: Repair | None = None
 
 
 class Prepared(Value, frozen=True):
@@ -84,6 +93,8 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         project.note(f"{change.path} changed on disk; the proposal for its old text is dropped")
     session = project.with_change(session, "stale", stale) if stale else session
     working = _working_versions(session, disk)
+    if ask.repair is not None:
+        working |= {ref.path: ref.sha256 for ref in ask.repair.texts}
     _check_present(project, ask, working)
     wish = Wish(
         mode=ask.mode,
@@ -93,6 +104,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         targets=tuple(FileRef(path=path, sha256=version) for path, version in working.items()),
         context=tuple(_context(project, session, ask)),
         attachments=ask.attachments,
+        failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart,
     )
     decision = plan(session, wish, project.text_of())

@@ -112,6 +112,43 @@ def test_a_refinement_that_leads_back_to_the_file_leaves_nothing_pending() -> No
     assert pending(script) == {}
 
 
+def test_the_rest_of_a_partial_apply_stays_pending_and_follows_undo_and_redo() -> None:
+    script = Script()
+    edit = script.turn(proposal={"a": ("A1", "A2")}).proposal[0]
+    some = replace(edit, after="A1.5")
+
+    def rest() -> tuple[str | None, str | None] | None:
+        change = history.pending_changes(script.session).get("a")
+        return change and (change.before, change.after)
+
+    script.change("applied", some, partial=True)
+    assert rest() == ("A1.5", "A2")
+    assert told(script) == [("a", "partially_applied")]
+    script.change("undone", some)
+    assert rest() == ("A1", "A2")
+    script.change("undone", replace(some, after="other"))
+    assert rest() == ("A1", "A2")
+    script.change("redone", some)
+    assert rest() == ("A1.5", "A2")
+    script.change("applied", replace(edit, before="A1.5"))
+    assert rest() is None
+    assert told(script) == [("a", "applied")]
+
+
+def test_the_rest_of_a_partial_apply_can_be_dropped() -> None:
+    script = Script()
+    edit = script.turn(proposal={"a": ("A1", "A2")}).proposal[0]
+    script.change("applied", replace(edit, after="A1.5"), partial=True, dropped=True)
+    assert pending(script) == {}
+
+
+def test_a_loosely_matched_proposal_is_not_held() -> None:
+    script = Script()
+    turn = script.turn(files={"a": "A1", "b": "B1"}, proposal={"a": ("A1", "A2")})
+    loose = replace(turn, proposal=(replace(turn.proposal[0], tier="blanks"),))
+    assert history.held_versions([loose]) == {"b": "B1"}
+
+
 def test_undo_and_redo_move_changes_between_two_stacks() -> None:
     script = Script()
     one, two = (script.turn(proposal={"a": (str(n), str(n + 1))}).proposal for n in (1, 2))

@@ -11,6 +11,7 @@ from gemchat.core.diff import apply_patch
 from gemchat.core.economics import estimate_tokens
 from gemchat.core.model import FileRef, Remote
 from gemchat.core.planner import NamedText, Plan, Wish
+from gemchat.core.proposals import FailedEdit
 from tests.core.sessions import Script
 from tests.core.strategies import texts
 
@@ -118,7 +119,7 @@ def test_after_an_unusable_edit_the_text_is_sent_again() -> None:
     decision = plan(script, wish(a="A", b="B"))
     assert sources(decision) == {"a": "full", "b": "full"}
     assert [file.reason for file in decision.files] == [
-        "the last edit of it could not be used",
+        "the last edit left its text in doubt",
         "new to this conversation",
     ]
 
@@ -224,6 +225,24 @@ def test_the_context_goes_once_and_again_when_it_changes() -> None:
 def test_attachments_go_with_their_turn() -> None:
     wanted = replace(wish(), attachments=(NamedText(name="stdin", text="log"),))
     assert newest(plan(Script(), wanted))["attachments"] == [{"name": "stdin", "text": "log"}]
+
+
+def test_failed_edits_are_told_with_what_is_known_of_them() -> None:
+    failed = (
+        FailedEdit(path="a", search="x", reason="does not occur", nearest="1: y"),
+        FailedEdit(path="a", search="", reason="left out"),
+    )
+    assert newest(plan(Script(), replace(wish(a="A"), failed=failed)))["failedEdits"] == [
+        {"path": "a", "search": "x", "reason": "does not occur", "nearestLines": "1: y"},
+        {"path": "a", "reason": "left out"},
+    ]
+
+
+def test_a_plan_knows_the_versions_of_its_targets() -> None:
+    assert plan(Script(), wish(a="A", b=None)).versions == (
+        FileRef(path="a", sha256="A"),
+        FileRef(path="b", sha256=None),
+    )
 
 
 def test_estimates_weigh_wide_characters() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core.proposals import Bases, choose_format, parse, resolve, schema
+from gemchat.core.proposals import choose_format, parse, resolve, schema
 from gemchat.core.textfile import decode, encode
 from gemchat.errors import ProposalRejected
 from tests.core.strategies import raw_files, texts
@@ -19,8 +19,11 @@ def edits(*pairs: tuple[str, str], **more: Any) -> str:
 
 
 def resolved(reply: str, text: str | None = "one\ntwo\ntwo\nthree\n") -> bytes | None:
-    bases: Bases = {"f": None if text is None else decode(text.encode())}
-    return resolve(parse(reply), bases).get("f")
+    """The new bytes of the one file; what failed is raised so that tests can name it."""
+    found = resolve(parse(reply), {"f": None if text is None else decode(text.encode())})
+    if found.failed:
+        raise ProposalRejected(found.failed[0].reason)
+    return found.files.get("f")
 
 
 def test_several_edits_refer_to_the_text_before_any_of_them() -> None:
@@ -30,13 +33,13 @@ def test_several_edits_refer_to_the_text_before_any_of_them() -> None:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (edits(("four", "x")), "edit 1 of 1 does not occur"),
-        (edits(("one", "x"), ("two", "x")), r"edit 2 of 2 occurs 2 times in f \(lines 2, 3\)"),
-        (edits(("\n", "x")), r"occurs 4 times in f \(lines 1, 2, 3, 4\)"),
+        (edits(("four", "x")), "search text of edit 1 of 1 does not occur in f"),
+        (edits(("one", "x"), ("two", "x")), r"edit 2 of 2 occurs 2 times \(lines 2, 3\) in f"),
+        (edits(("\n", "x")), r"occurs 4 times \(lines 1, 2, 3, 4\) in f"),
         (edits(("e", "x")), "occurs 3 times"),
-        (edits(("one\ntwo\n", "x"), ("one", "y")), "change the same place"),
-        (edits(("one", "x"), ("one", "y")), "change the same place"),
-        (edits(("", "x")), "no search text, but f is not empty"),
+        (edits(("one\ntwo\n", "x"), ("one", "y")), "edit 2 of 2 changes the same place as another"),
+        (edits(("one", "x"), ("one", "y")), "edit 2 of 2 changes the same place as another"),
+        (edits(("", "x")), "is empty, but f is not"),
         (edits(("one", "x"), path="g"), "'g', which is not a file of this turn"),
         ('{"explanation":"e","edits":[{"search":"one"}]}', "not the JSON"),
         ('{"explanation":"e","edits":[', "not the JSON"),
@@ -80,12 +83,12 @@ def test_a_whole_file() -> None:
 
 def test_several_whole_files() -> None:
     reply = '{"explanation":"e","files":[{"path":"a","proposedSource":"A"},{"path":"b","proposedSource":"old"}]}'
-    assert resolve(parse(reply), {"a": None, "b": decode(b"old")}) == {"a": b"A"}
+    assert resolve(parse(reply), {"a": None, "b": decode(b"old")}).files == {"a": b"A"}
 
 
 def test_a_file_must_be_named_when_there_are_several() -> None:
-    with pytest.raises(ProposalRejected, match="does not say which file"):
-        resolve(parse(edits(("a", "b"))), {"f": decode(b"a"), "g": decode(b"a")})
+    found = resolve(parse(edits(("a", "b"))), {"f": decode(b"a"), "g": decode(b"a")})
+    assert [failed.reason for failed in found.failed] == ["edit 1 of 1 does not say which file it changes"]
 
 
 @pytest.mark.parametrize("reply", [edits(), edits(("one", "one")), '{"explanation":"nothing to do"}'])
@@ -104,7 +107,8 @@ def test_a_whole_reply_becomes_the_text(raw: bytes, text: str) -> None:
     base = decode(raw)
     if "\r" in base.text:
         return
-    data = resolve(parse(json.dumps({"explanation": "", "proposedSource": text})), {"f": base}).get("f", raw)
+    reply = parse(json.dumps({"explanation": "", "proposedSource": text}))
+    data = resolve(reply, {"f": base}, may_shrink=True).files.get("f", raw)
     if "\r" not in text and not (base.eol == "\r" and "\n" not in text):
         assert decode(data).text.removeprefix("\ufeff") == text.removeprefix("\ufeff") or base.eol == "\r"
     assert encode(decode(data)) == data

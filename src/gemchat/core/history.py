@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gemchat.core.model import Change, FileChange, Outcome, OutcomeKind, Session, Turn
 
 _OUTCOMES: Mapping[str, OutcomeKind] = {
@@ -52,17 +54,23 @@ def epoch(path: Sequence[Turn]) -> tuple[Turn, ...]:
 def held_versions(turns: Sequence[Turn]) -> dict[str, str | None]:
     """The version of each file that the model holds after the turns of one epoch.
 
-    After an edit reply that could not be used nobody knows what the model believes: its targets are not held.
+    After an edit that could not be used, or was matched loosely, nobody knows for sure what the model believes:
+    such files are not held.
     """
     held: dict[str, str | None] = {}
     for turn in turns:
         held.update({ref.path: ref.sha256 for ref in turn.sent.carried})
         held.update({file.path: file.sha256 for file in turn.sent.files})
         held.update({change.path: change.after for change in turn.proposal})
-        if turn.status == "unusable":
-            for file in turn.sent.files:
-                held.pop(file.path, None)
+        for path in _in_doubt(turn):
+            held.pop(path, None)
     return held
+
+
+def _in_doubt(turn: Turn) -> list[str]:
+    if turn.status == "unusable":
+        return [file.path for file in turn.sent.files]
+    return [change.path for change in turn.proposal if change.tier != "exact"]
 
 
 def held_context(turns: Sequence[Turn]) -> str | None:
@@ -82,11 +90,23 @@ def pending_changes(session: Session) -> dict[str, FileChange]:
             back = [change.path for change in entry.proposal if change.after == change.before]
             for path in back:
                 del pending[path]
-        elif entry.kind in ("applied", "discarded", "stale"):
+        else:
             for change in entry.files:
-                if change.path in pending and pending[change.path].turn == change.turn:
-                    del pending[change.path]
+                _settle(pending, entry, change)
     return pending
+
+
+def _settle(pending: dict[str, FileChange], entry: Change, change: FileChange) -> None:
+    """What a change of one file does to the proposal it came from; the rest of a partial apply stays pending."""
+    waiting = pending.get(change.path)
+    if waiting is None or waiting.turn != change.turn:
+        return
+    if entry.kind in ("discarded", "stale") or (entry.kind == "applied" and (entry.dropped or not entry.partial)):
+        del pending[change.path]
+    elif entry.kind in ("applied", "redone") and waiting.before == change.before:
+        pending[change.path] = replace(waiting, before=change.after)
+    elif entry.kind == "undone" and waiting.before == change.after:
+        pending[change.path] = replace(waiting, before=change.before)
 
 
 def undo_stack(session: Session) -> UndoStack:
@@ -108,7 +128,7 @@ def undo_stack(session: Session) -> UndoStack:
 def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
     """What became of each proposed file, by the proposing turn and the path; the latest word counts."""
     return {
-        (file.turn, file.path): _OUTCOMES[entry.kind]
+        (file.turn, file.path): "partially_applied" if entry.partial else _OUTCOMES[entry.kind]
         for entry in session.journal
         if isinstance(entry, Change)
         for file in entry.files

@@ -20,6 +20,7 @@ Backend: TypeAlias = Literal["interactions", "contents"]
 ReplyFormat: TypeAlias = Literal["text", "edits", "whole"]
 OutcomeKind: TypeAlias = Literal["applied", "discarded", "undone", "partially_applied", "stale"]
 ChangeKind: TypeAlias = Literal["applied", "discarded", "undone", "redone", "stale"]
+Tier: TypeAlias = Literal["exact", "blanks", "indent"]
 TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
 
 
@@ -51,12 +52,16 @@ class FileRef(Value, frozen=True):
 
 
 class FileChange(Value, frozen=True):
-    """A file's way from one version to another, and the turn that proposed it."""
+    """A file's way from one version to another, and the turn that proposed it.
+
+    `tier` is the loosest way in which an edit was matched; unless exact, the model may believe another text.
+    """
 
     path: str
     before: str | None
     after: str | None
     turn: str
+    tier: Tier = "exact"
 
 
 class SentFile(Value, frozen=True):
@@ -120,17 +125,23 @@ class Turn(Value, frozen=True, tag="turn"):
     status: TurnStatus = "complete"
     problem: str = ""
     proposal: tuple[FileChange, ...] = ()
+    warnings: tuple[str, ...] = ()
     usage: Usage = Usage()
     remote: Remote = Remote()
 
 
 class Change(Value, frozen=True, tag="change"):
-    """What the user did with proposals: `files` always read forward, also when they were undone."""
+    """What the user did with proposals: `files` always read forward, also when they were undone.
+
+    A `partial` apply wrote some hunks; the others stay pending unless they were `dropped`.
+    """
 
     id: str
     at: float
     kind: ChangeKind
     files: tuple[FileChange, ...]
+    partial: bool = False
+    dropped: bool = False
 
 
 Entry: TypeAlias = Turn | Change

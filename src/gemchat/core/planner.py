@@ -38,6 +38,7 @@ from gemchat.core.model import (
     Turn,
     Value,
 )
+from gemchat.core.proposals import FailedEdit
 
 FIRST_TURN = "first turn"
 RECENT_TURNS = 8
@@ -54,7 +55,10 @@ class NamedText(Value, frozen=True):
 
 
 class Wish(Value, frozen=True):
-    """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why."""
+    """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why.
+
+    `failed` are the edits of the turn before that are asked for again.
+    """
 
     mode: Mode
     prompt: str
@@ -63,6 +67,7 @@ class Wish(Value, frozen=True):
     targets: tuple[FileRef, ...] = ()
     context: tuple[NamedText, ...] = ()
     attachments: tuple[NamedText, ...] = ()
+    failed: tuple[FailedEdit, ...] = ()
     restart: str = ""
 
 
@@ -76,6 +81,11 @@ class Plan(Value, frozen=True):
     outcomes: tuple[Outcome, ...] = ()
     carried: tuple[FileRef, ...] = ()
     context: str | None = None
+
+    @property
+    def versions(self) -> tuple[FileRef, ...]:
+        """The targets as the model then has them."""
+        return tuple(FileRef(path=file.path, sha256=file.sha256) for file in self.files)
 
 
 class _Choice(NamedTuple):
@@ -153,7 +163,7 @@ def _choose(ref: FileRef, held: Mapping[str, str | None], mentioned: bool, text_
     if ref.sha256 is None:
         return _absent(ref)
     if ref.path not in held:
-        unknown = "the last edit of it could not be used" if mentioned else "new to this conversation"
+        unknown = "the last edit left its text in doubt" if mentioned else "new to this conversation"
         return _full(ref, unknown, text_of)
     before = held[ref.path]
     if before == ref.sha256:
@@ -271,4 +281,11 @@ def _extra(wish: Wish, context: str | None, outcomes: Sequence[Outcome]) -> dict
         extra["outcomes"] = [{"proposalSha256": o.proposal, "outcome": o.outcome} for o in outcomes]
     if wish.attachments:
         extra["attachments"] = [{"name": item.name, "text": item.text} for item in wish.attachments]
+    if wish.failed:
+        extra["failedEdits"] = [_failed_edit(edit) for edit in wish.failed]
     return extra
+
+
+def _failed_edit(edit: FailedEdit) -> dict[str, str]:
+    fields = {"path": edit.path, "search": edit.search, "reason": edit.reason, "nearestLines": edit.nearest}
+    return {name: text for name, text in fields.items() if text}

@@ -1,24 +1,23 @@
 """From a model's edit reply to new file bytes: schemas, parsing, matching, splicing.
 
-Search texts are matched literally and must occur exactly once in the text the model was told about; nothing is
-guessed, unescaped or searched by similarity. Every failure is a ProposalRejected that says which edit and why,
-and then none of the reply counts.
+A search text must have exactly one place in the text the model was told about (`matching`); nothing is guessed or
+unescaped. What has none is listed with the reason, so that the model can be asked for it again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
 
-from gemchat.core.model import ReplyFormat, Value
-from gemchat.core.textfile import Replacement, TextFile, splice
+from gemchat.core import guards
+from gemchat.core.matching import TIERS, Match, match, nearest_lines
+from gemchat.core.model import ReplyFormat, Tier, Value
+from gemchat.core.textfile import Replacement, TextFile, decode, splice
 from gemchat.errors import ProposalRejected
 
 SMALL_FILE_LINES = 60
-_MAX_LINES_NAMED = 5
 
 Bases: TypeAlias = Mapping[str, TextFile | None]
 
@@ -43,6 +42,36 @@ class EditReply(Value, frozen=True):
     edits: tuple[Edit, ...] = ()
     files: tuple[WholeFile, ...] = ()
     proposedSource: str | None = None  # noqa: N815  the name on the wire
+
+    @property
+    def whole(self) -> tuple[WholeFile, ...]:
+        if self.proposedSource is None:
+            return self.files
+        return (*self.files, WholeFile(proposedSource=self.proposedSource))
+
+
+class FailedEdit(Value, frozen=True):
+    """An edit that could not be used, why, and the numbered lines that its search text may have meant."""
+
+    path: str
+    search: str
+    reason: str
+    nearest: str = ""
+
+
+class Resolution(Value, frozen=True):
+    """New bytes per changed file, how loosely its edits were matched, and what could not be used."""
+
+    files: dict[str, bytes]
+    tiers: dict[str, Tier]
+    failed: tuple[FailedEdit, ...]
+
+
+class _Placed(Value, frozen=True):
+    what: str
+    path: str
+    search: str
+    match: Match
 
 
 def choose_format(bases: Bases) -> ReplyFormat:
@@ -71,79 +100,101 @@ def parse(reply: str) -> EditReply:
         raise ProposalRejected(f"the reply is not the JSON that was asked for ({error})") from None
 
 
-def resolve(reply: EditReply, bases: Bases) -> dict[str, bytes]:
-    """The new bytes of each file that the reply changes. `bases` are the turn's targets, None for a missing file.
+def resolve(reply: EditReply, bases: Bases, *, may_shrink: bool = False) -> Resolution:
+    """What the reply makes of the turn's targets; `bases` has None for a missing file.
 
-    A file whose bytes would not change is left out; a reply that changes nothing resolves to {}.
+    Edits that have no place, or leave text out, are listed as failed; the files are those the others make.
     """
-    changes: dict[str, list[Replacement]] = {}
-    for path, change in _replacements(reply, bases):
-        changes.setdefault(path, []).append(change)
-    resolved = {}
-    for path, replacements in changes.items():
-        base = bases[path]
-        data = splice(base or TextFile(), _in_order(path, replacements))
-        if base is None or data != splice(base, ()):
-            resolved[path] = data
-    return resolved
+    placed: dict[str, list[Match]] = {}
+    failed: list[FailedEdit] = []
+    for one in _placed(reply, bases):
+        if isinstance(one, FailedEdit):
+            failed.append(one)
+        elif any(_overlap(one.match, other) for other in placed.get(one.path, ())):
+            failed.append(
+                FailedEdit(
+                    path=one.path, search=one.search, reason=f"{one.what} changes the same place as another edit"
+                )
+            )
+        else:
+            placed.setdefault(one.path, []).append(one.match)
+    files, tiers = {}, {}
+    for path, matches in placed.items():
+        data = _spliced(matches, bases[path])
+        problem = _doubt(path, bases[path], data, whole=bool(reply.whole), may_shrink=may_shrink)
+        if problem:
+            failed.append(FailedEdit(path=path, search="", reason=problem))
+        elif bases[path] is None or data != splice(bases[path] or TextFile(), ()):
+            files[path] = data
+            tiers[path] = max((match.tier for match in matches), key=TIERS.index)
+    return Resolution(files=files, tiers=tiers, failed=tuple(failed))
 
 
-def _replacements(reply: EditReply, bases: Bases) -> Iterator[tuple[str, Replacement]]:
-    whole = [*reply.files]
-    if reply.proposedSource is not None:
-        whole.append(WholeFile(proposedSource=reply.proposedSource))
-    for file in whole:
-        path, text = _base_text(file.path, bases)
-        yield path, Replacement(start=0, end=len(text), text=_as_shown(file.proposedSource, text))
+def _placed(reply: EditReply, bases: Bases) -> Iterator[_Placed | FailedEdit]:
+    for file in reply.whole:
+        path = _target(file.path, bases)
+        text = _text(path, bases)
+        whole = Match(start=0, end=len(text), text=_as_shown(file.proposedSource, text), tier="exact")
+        placed = _Placed(what="the file", path=path or "", search="", match=whole)
+        yield placed if path else _astray("the file", file.path)
     for number, edit in enumerate(reply.edits, 1):
-        path, text = _base_text(edit.path, bases)
-        yield path, _match(f"edit {number} of {len(reply.edits)}", edit, path, text)
+        what = f"edit {number} of {len(reply.edits)}"
+        path = _target(edit.path, bases)
+        yield _place(what, edit, path, _text(path, bases)) if path else _astray(what, edit.path, edit.search)
 
 
-def _base_text(path: str | None, bases: Bases) -> tuple[str, str]:
+def _place(what: str, edit: Edit, path: str, text: str) -> _Placed | FailedEdit:
+    found = _match(edit, path, text)
+    if isinstance(found, Match):
+        return _Placed(what=what, path=path, search=edit.search, match=found)
+    reason = f"the search text of {what} {found}"
+    return FailedEdit(path=path, search=edit.search, reason=reason, nearest=nearest_lines(edit.search, text))
+
+
+def _astray(what: str, path: str | None, search: str = "") -> FailedEdit:
+    named = "does not say which file it changes"
+    if path is not None:
+        named = f"changes {path!r}, which is not a file of this turn"
+    return FailedEdit(path=path or "", search=search, reason=f"{what} {named}")
+
+
+def _target(path: str | None, bases: Bases) -> str | None:
     if path is None and len(bases) == 1:
-        path = next(iter(bases))
-    if path is None:
-        raise ProposalRejected("the reply does not say which file it changes")
-    if path not in bases:
-        raise ProposalRejected(f"the reply changes {path!r}, which is not a file of this turn")
-    base = bases[path]
-    return path, base.text if base else ""
+        return next(iter(bases))
+    return path if path in bases else None
 
 
-def _match(what: str, edit: Edit, path: str, text: str) -> Replacement:
-    search = _as_shown(edit.search, text)
-    if not search and text:
-        raise ProposalRejected(f"{what} has no search text, but {path} is not empty")
-    starts = list(_occurrences(search, text)) if search else [0]
-    if not starts:
-        raise ProposalRejected(f"the search text of {what} does not occur in {path}")
-    if len(starts) > 1:
-        raise ProposalRejected(
-            f"the search text of {what} occurs {len(starts)} times in {path} ({_line_numbers(text, starts)})"
-        )
-    return Replacement(start=starts[0], end=starts[0] + len(search), text=_as_shown(edit.replace, text))
+def _text(path: str | None, bases: Bases) -> str:
+    base = bases.get(path) if path is not None else None
+    return base.text if base else ""
 
 
-def _occurrences(search: str, text: str) -> Iterator[int]:
-    start = text.find(search)
-    while start >= 0:
-        yield start
-        start = text.find(search, start + 1)
+def _match(edit: Edit, path: str, text: str) -> Match | str:
+    search, new = _as_shown(edit.search, text), _as_shown(edit.replace, text)
+    if not search:
+        return f"is empty, but {path} is not" if text else Match(start=0, end=0, text=new, tier="exact")
+    found = match(search, new, text)
+    return f"{found} in {path}" if isinstance(found, str) else found
 
 
-def _line_numbers(text: str, starts: Sequence[int]) -> str:
-    numbers = [str(text.count("\n", 0, start) + 1) for start in starts[:_MAX_LINES_NAMED]]
-    more = ", …" if len(starts) > _MAX_LINES_NAMED else ""
-    return f"lines {', '.join(numbers)}{more}"
+def _overlap(one: Match, other: Match) -> bool:
+    return one.start == other.start or (one.start < other.end and other.start < one.end)
 
 
-def _in_order(path: str, replacements: Sequence[Replacement]) -> list[Replacement]:
-    ordered = sorted(replacements, key=lambda change: (change.start, change.end))
-    for first, second in pairwise(ordered):
-        if second.start < first.end or first.start == second.start:
-            raise ProposalRejected(f"two edits change the same place in {path}")
-    return ordered
+def _spliced(matches: Sequence[Match], base: TextFile | None) -> bytes:
+    ordered = sorted(matches, key=lambda match: match.start)
+    return splice(base or TextFile(), [Replacement(start=m.start, end=m.end, text=m.text) for m in ordered])
+
+
+def _doubt(path: str, base: TextFile | None, data: bytes, *, whole: bool, may_shrink: bool) -> str:
+    """Why the text is not one to propose, or the empty string."""
+    old, new = base.text if base else "", decode(data).text
+    elided = guards.elided_line(path, old, new)
+    if elided is not None:
+        return f"the reply leaves text of {path} out: {elided}"
+    if whole and not may_shrink and guards.has_shrunk(old, new):
+        return f"the reply is much shorter than {path}; send it again if so much is to go"
+    return ""
 
 
 def _as_shown(text: str, base: str) -> str:
