@@ -64,10 +64,12 @@ class Project:
             self.store.save(replace(session, journal=(*session.journal, turn), head=head, context=sticky))
             return turn
 
-    def with_change(self, session: Session, kind: ChangeKind, files: Sequence[FileChange]) -> Session:
+    def with_change(
+        self, session: Session, kind: ChangeKind, files: Sequence[FileChange], *, dropped: bool = False
+    ) -> Session:
         """The session with one more change in its journal."""
         number = sum(isinstance(entry, Change) for entry in session.journal) + 1
-        change = Change(id=f"c{number}", at=self.clock(), kind=kind, files=tuple(files))
+        change = Change(id=f"c{number}", at=self.clock(), kind=kind, files=tuple(files), dropped=dropped)
         return replace(session, journal=(*session.journal, change))
 
     def recover(self, session: Session) -> Session:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
-from gemchat.core.model import Change, FileChange, Sent, Session, Turn, Usage, Value
+from gemchat.core.model import Change, FileChange, Sent, Session, Tier, Turn, Usage, Value
 from gemchat.core.planner import Plan
 from gemchat.core.textfile import decode
 from gemchat.errors import GemchatError, NotText
@@ -25,6 +25,7 @@ class FileDiff(Value, frozen=True):
     before: str | None
     after: str | None
     mode: int
+    tier: Tier = "exact"
 
     @property
     def hunks(self) -> list[Hunk]:
@@ -76,7 +77,11 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
     for change in changes:
         old, new = (change.after, change.before) if backwards else (change.before, change.after)
         mode = project.workspace.mode(change.path)
-        diffs.append(FileDiff(path=change.path, before=text(change, old), after=text(change, new), mode=mode))
+        diffs.append(
+            FileDiff(
+                path=change.path, before=text(change, old), after=text(change, new), mode=mode, tier=change.tier
+            )
+        )
     return diffs
 
 
@@ -228,7 +233,13 @@ def usage_json(usage: Usage) -> dict[str, int]:
 
 def _proposal_json(project: Project, turn: Turn, status: str) -> dict[str, Any]:
     diffs = file_diffs(project, turn.proposal)
-    return {"id": turn.id, "status": status, "files": _changed_files(turn.proposal, diffs), "diff": patch(diffs)}
+    return {
+        "id": turn.id,
+        "status": status,
+        "files": _changed_files(turn.proposal, diffs),
+        "diff": patch(diffs),
+        "warnings": list(turn.warnings),
+    }
 
 
 def _changed_files(changes: Sequence[FileChange], diffs: Sequence[FileDiff]) -> list[dict[str, Any]]:
@@ -239,6 +250,7 @@ def _changed_files(changes: Sequence[FileChange], diffs: Sequence[FileDiff]) -> 
             "proposal_sha256": change.after,
             "added": diff.counts[0],
             "removed": diff.counts[1],
+            "matched": change.tier,
         }
         for change, diff in zip(changes, diffs, strict=True)
     ]

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from gemchat.markdown import MarkdownStream
 
 _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
+MATCHED = {
+    "exact": "",
+    "blanks": " (placed ignoring blanks at line ends)",
+    "indent": " (placed after shifting the indentation)",
+}
 _STYLES = {"+": "green", "-": "red", " ": "none"}
 
 
@@ -126,8 +131,10 @@ class View:
             _write_bytes(report.patch(diffs).encode())
             return
         console = self._console()
+        number = 1
         for diff in diffs:
-            console.print(_drawn(diff), soft_wrap=True)
+            console.print(_drawn(diff, number), soft_wrap=True)
+            number += len(diff.hunks)
         console.print(_summary(diffs), style="dim", highlight=False)
 
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
@@ -163,9 +170,27 @@ class View:
             _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
             _write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
 
+    def exchange(self, turn: Turn, diffs: Sequence[report.FileDiff]) -> None:
+        """One turn as it was: the question, the answer or the raw reply that could not be used, the change."""
+        _write(
+            sys.stdout,
+            f"turn {turn.id}, {turn.mode}, {turn.status}, {turn.model}\n\n{self._shown(turn.prompt)}\n\n",
+        )
+        if turn.problem:
+            _write(sys.stdout, f"{visible(turn.problem)}\n\n")
+        reply = turn.explanation if turn.status == "complete" else turn.reply
+        _write(sys.stdout, f"{self._shown(reply)}\n")
+        if diffs:
+            _write(sys.stdout, "\n")
+            self.diff(diffs)
+
     def sessions(self, names: Sequence[str], current: str) -> None:
         for name in names:
             _write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
+
+    def _shown(self, text: str) -> str:
+        """Text of a model or a user: harmless on a terminal, itself in a pipe."""
+        return visible(text) if sys.stdout.isatty() else text
 
     def _wait(self, text: str) -> None:
         if self.quiet or self.as_json or not sys.stderr.isatty():
@@ -230,17 +255,17 @@ def _state(target: report.TargetState) -> str:
     return words if target.proposal == "none" else f"{words}; proposal {target.proposal}"
 
 
-def _drawn(diff: report.FileDiff) -> Text:
+def _drawn(diff: report.FileDiff, number: int) -> Text:
     from rich.text import Text
 
     kind = " (new file)" if diff.before is None else " (deleted)" if diff.after is None else ""
     text = Text()
-    text.append(f"{visible(diff.path)}{kind}\n", style="bold")
-    for hunk in diff.hunks:
-        text.append(f"{hunk.header}\n", style="cyan")
-        for number, tag, line in _numbered(hunk):
+    text.append(f"{visible(diff.path)}{kind}{MATCHED[diff.tier]}\n", style="bold")
+    for shown_number, hunk in enumerate(diff.hunks, number):
+        text.append(f"{hunk.header} hunk {shown_number}\n", style="cyan")
+        for row, tag, line in _numbered(hunk):
             shown = visible(line.removesuffix("\n"))
-            text.append(f"{number:>5} ", style="dim")
+            text.append(f"{row:>5} ", style="dim")
             text.append(f"{tag}{shown}\n", style=_STYLES[tag])
             if not line.endswith("\n"):
                 text.append("      \\ No newline at end of file\n", style="dim")

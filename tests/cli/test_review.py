@@ -160,3 +160,100 @@ def test_only_pending_files_can_be_named(gemchat: Gemchat) -> None:
     proposed(gemchat)
     gemchat.write("other.py", "")
     assert gemchat("apply", "other.py") == (5, "", "gemchat: nothing is pending for other.py\nPending: app.py\n")
+
+
+def two_hunks(gemchat: Gemchat) -> Path:
+    file = gemchat.write("app.py", LONG)
+    gemchat.propose(("line 5\n", "five\n"), ("line 50\n", "fifty\n"), ("line 95\n", "ninety-five\n"))
+    assert gemchat("edit", "words", "app.py", "-q").code == 0
+    return file
+
+
+def test_some_hunks_are_applied_and_the_rest_stays_pending(gemchat: Gemchat) -> None:
+    file = two_hunks(gemchat)
+    assert gemchat("apply", "--hunks", "1,3").out == "applied app.py\n"
+    assert file.read_text() == LONG.replace("line 5\n", "five\n").replace("line 95\n", "ninety-five\n")
+    assert "+fifty" in gemchat("diff").out
+    gemchat("ask", "well?")
+    assert gemchat.mind.belief.newest["outcomes"][0]["outcome"] == "partially_applied"
+    gemchat("undo")
+    assert file.read_text() == LONG
+    assert gemchat("diff", "--stat").out.startswith("app.py +3 -3\n")
+    gemchat("redo")
+    assert gemchat("apply").code == 0
+    assert "fifty" in file.read_text()
+    gemchat("undo")
+    gemchat("undo")
+    assert file.read_text() == LONG
+
+
+def test_the_rest_can_be_dropped(gemchat: Gemchat) -> None:
+    file = two_hunks(gemchat)
+    gemchat("apply", "--hunks", "2", "--drop-rest")
+    assert file.read_text() == LONG.replace("line 50\n", "fifty\n")
+    assert gemchat("diff").code == 5
+    assert gemchat("ask", "well?", "--json").json["sent"]["files"][0]["source"] == "delta"
+    assert gemchat.mind.contradictions == []
+    assert gemchat.mind.belief.files["app.py"] == file.read_text()
+
+
+def test_hunks_count_through_all_files(gemchat: Gemchat) -> None:
+    two_hunks(gemchat)
+    other = gemchat.write("b.py", LONG)
+    gemchat.propose(("line 7\n", "seven\n"))
+    gemchat("edit", "words", "b.py")
+    gemchat("apply", "--hunks", "4", "--drop-rest")
+    assert other.read_text() == LONG.replace("line 7\n", "seven\n")
+    assert (gemchat.root / "app.py").read_text() == LONG
+    assert gemchat("diff").code == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--hunks", "4"], "there is no hunk 4\nThere are hunks 1 to 3."),
+        (["--hunks", "0"], "there is no hunk 0"),
+        (["--hunks", "3-1"], "'3-1' is not a hunk number"),
+        (["--hunks", "x"], "'x' is not a hunk number"),
+        (["--hunks", "1", "--merge"], "--hunks goes without --merge"),
+        (["--drop-rest"], "--drop-rest goes with --hunks"),
+    ],
+)
+def test_hunks_that_are_not_there(gemchat: Gemchat, arguments: list[str], said: str) -> None:
+    file = two_hunks(gemchat)
+    result = gemchat("apply", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+    assert file.read_text() == LONG
+
+
+def test_a_file_that_moved_on_is_merged(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    file.write_text(f"mine\n{LONG}")
+    code, out, err = gemchat("apply", "--merge")
+    assert (code, out) == (0, "applied app.py\n")
+    assert err == "gemchat: app.py had changed; both changes are in it now\n"
+    assert file.read_text() == f"mine\n{LONG}".replace("line 50", "line fifty")
+    assert gemchat("ask", "well?", "--json").json["sent"]["files"][0]["source"] == "delta"
+    assert gemchat.mind.belief.files["app.py"] == file.read_text()
+    gemchat("undo")
+    assert file.read_text() == f"mine\n{LONG}"
+
+
+def test_a_conflict_is_shown_and_nothing_written(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    file.write_text(LONG.replace("line 50", "LINE 50"))
+    code, out, err = gemchat("apply", "--merge")
+    assert (code, out) == (5, "")
+    assert err == (
+        "gemchat: app.py was changed in the same places as the proposal; nothing was written\n"
+        "line 51, now:\nLINE 50\nproposed:\nline fifty\n\n"
+    )
+    file.unlink()
+    assert "created or deleted meanwhile" in gemchat("apply", "--merge").err
+
+
+def test_merging_an_unchanged_file_is_applying(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    assert gemchat("apply", "--merge") == (0, "applied app.py\n", "")
+    assert "line fifty" in file.read_text()

@@ -154,6 +154,77 @@ def test_two_unusable_replies_end_with_8_and_the_next_turn_works(gemchat: Gemcha
     ]
 
 
+def test_only_the_edits_that_failed_are_asked_for_again(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", LONG)
+    gemchat.propose(("line 5\n", "five\n"), ("lien 50", "fifty"))
+    gemchat.propose(("line 50\n", "fifty\n"))
+    assert gemchat("edit", "words", "app.py", "-y").code == 0
+    assert file.read_text() == LONG.replace("line 5\n", "five\n").replace("line 50\n", "fifty\n")
+    asked = gemchat.mind.prompts[-1].messages[-1]
+    assert asked.parts[1].endswith(LONG.replace("line 5\n", "five\n")), "the others are in the text already"
+    (failed,) = json.loads(asked.parts[0])["failedEdits"]
+    assert (failed["search"], failed["reason"]) == (
+        "lien 50",
+        "the search text of edit 2 of 2 does not occur in app.py",
+    )
+    assert "51: line 50" in failed["nearestLines"]
+    assert gemchat("ask", "well?", "--json").json["sent"]["files"][0]["source"] == "synchronized"
+    assert gemchat.mind.contradictions == []
+
+
+def test_text_left_out_is_refused_and_asked_for_again(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.js", "a();\nb();\n")
+    elided = json.dumps({"explanation": "", "proposedSource": "c();\n// ... rest of the code unchanged\n"})
+    gemchat.mind.replies = [elided, elided]
+    code, out, err = gemchat("edit", "call c", "app.js")
+    assert (code, out) == (8, "")
+    assert "the reply leaves text of app.js out: // ... rest of the code unchanged" in err
+    assert "gemchat show 2" in err
+    assert file.read_text() == "a();\nb();\n"
+    shown = gemchat("show", "2")
+    assert "unusable" in shown.out
+    assert elided in shown.out
+    assert gemchat("show", "2", "--json").json["raw"] == elided
+    assert gemchat("show", "7") == (2, "", "gemchat: there is no turn 7\nSee: gemchat log\n")
+
+
+def test_a_reply_that_shrinks_a_file_must_be_said_twice(gemchat: Gemchat) -> None:
+    gemchat.write("app.py", "x = 1\n" * 40)
+    short = json.dumps({"explanation": "", "proposedSource": "x = 1\n"})
+    gemchat.mind.replies = [short, short]
+    result = gemchat("edit", "once is enough", "app.py", "--json")
+    assert result.code == 0
+    assert "much shorter than app.py" in result.err
+    assert result.json["proposal"]["files"][0]["removed"] == 39
+
+
+def test_a_loose_match_is_said_and_the_text_sent_again(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", LONG.replace("line 50\n", "line 50  \n"))
+    gemchat.propose(("line 50\nline 51\n", "line fifty\nline 51\n"))
+    code, _, err = gemchat("edit", "words", "app.py", "-y")
+    assert code == 0
+    assert "gemchat: app.py (placed ignoring blanks at line ends)\n" in err
+    assert file.read_text() == LONG.replace("line 50\n", "line fifty\n")
+    assert gemchat("ask", "well?", "--json").json["sent"]["files"][0]["source"] == "full"
+    assert gemchat.mind.belief.files["app.py"] == file.read_text()
+
+
+def test_broken_syntax_is_a_warning(gemchat: Gemchat) -> None:
+    gemchat.write("app.py", "x = 1\n" * 70 + "y = 2\n")
+    gemchat.propose(("y = 2\n", "y = (\n"))
+    result = gemchat("edit", "break it", "app.py")
+    assert result.code == 0
+    assert "gemchat: warning: app.py would not parse any more: line 71: '(' was never closed\n" in result.err
+
+
+def test_a_turn_is_shown(gemchat: Gemchat) -> None:
+    gemchat.write("app.py", LONG)
+    gemchat.propose(("line 50\n", "fifty\n"), explanation="Words.")
+    gemchat("edit", "words", "app.py")
+    shown = gemchat("show", "1").out
+    assert shown.startswith("turn 1, edit, complete, gemini-3.8-flash\n\nwords\n\nWords.\n\ndiff --git")
+
+
 def test_an_edit_without_changes_ends_with_8(gemchat: Gemchat) -> None:
     gemchat.write("app.py", LONG)
     gemchat.propose(explanation="It is fine as it is.")

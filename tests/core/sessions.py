@@ -81,8 +81,8 @@ class Script:
         self._add(turn, head=head)
         return turn
 
-    def change(self, kind: ChangeKind, *files: FileChange, partial: bool = False, dropped: bool = False) -> Change:
-        change = Change(id="c", at=0, kind=kind, files=files, partial=partial, dropped=dropped)
+    def change(self, kind: ChangeKind, *files: FileChange, dropped: bool = False) -> Change:
+        change = Change(id="c", at=0, kind=kind, files=files, dropped=dropped)
         self._add(change, head=self.session.head)
         return change
 

@@ -124,6 +124,7 @@ def test_shrinking() -> None:
     [
         ("a.py", "x = 1\n", "x = (\n", "line 1: '(' was never closed"),
         ("a.py", "x = 1\n", "x = 1\0", "null"),
+        ("a.py", "x = 1\n", "x = '\udcff'", "surrogates"),
         ("a.json", '{"a": 1}', "{", "line 1 column 2"),
         ("a.toml", "a = 1\n", "a = \n", "line 1"),
     ],

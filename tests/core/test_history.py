@@ -115,13 +115,13 @@ def test_a_refinement_that_leads_back_to_the_file_leaves_nothing_pending() -> No
 def test_the_rest_of_a_partial_apply_stays_pending_and_follows_undo_and_redo() -> None:
     script = Script()
     edit = script.turn(proposal={"a": ("A1", "A2")}).proposal[0]
-    some = replace(edit, after="A1.5")
+    some = replace(edit, after="A1.5", partial=True)
 
     def rest() -> tuple[str | None, str | None] | None:
         change = history.pending_changes(script.session).get("a")
-        return change and (change.before, change.after)
+        return None if change is None else (change.before, change.after)
 
-    script.change("applied", some, partial=True)
+    script.change("applied", some)
     assert rest() == ("A1.5", "A2")
     assert told(script) == [("a", "partially_applied")]
     script.change("undone", some)
@@ -138,7 +138,7 @@ def test_the_rest_of_a_partial_apply_stays_pending_and_follows_undo_and_redo() -
 def test_the_rest_of_a_partial_apply_can_be_dropped() -> None:
     script = Script()
     edit = script.turn(proposal={"a": ("A1", "A2")}).proposal[0]
-    script.change("applied", replace(edit, after="A1.5"), partial=True, dropped=True)
+    script.change("applied", replace(edit, after="A1.5", partial=True), dropped=True)
     assert pending(script) == {}
 
 

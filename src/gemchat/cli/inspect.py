@@ -10,6 +10,7 @@ from gemchat import report
 from gemchat.cli import options
 from gemchat.cli.surroundings import Surroundings
 from gemchat.core.model import Turn
+from gemchat.errors import UsageError
 from gemchat.view import View
 
 
@@ -27,6 +28,29 @@ def status(
         view.json(report.overview_json(state))
     else:
         view.overview(state)
+
+
+def show(
+    ctx: typer.Context,
+    turn: Annotated[str, typer.Argument(metavar="TURN", help="The number of a turn, as log has it.")],
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Show one turn: what was asked, what came back, and the change it proposed."""
+    view = View(as_json=as_json)
+    here: Surroundings = ctx.obj
+    place = here.project(view, session=session, root=project)
+    turns = [entry for entry in place.load().journal if isinstance(entry, Turn)]
+    found = next((entry for entry in turns if entry.id == turn), None)
+    if found is None:
+        raise UsageError(f"there is no turn {turn}", "See: gemchat log")
+    if as_json:
+        view.json(
+            report.turn_json(place, found) | {"prompt": found.prompt, "status": found.status, "raw": found.reply}
+        )
+    else:
+        view.exchange(found, report.file_diffs(place, found.proposal))
 
 
 def log(

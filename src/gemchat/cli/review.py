@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -46,15 +47,29 @@ def diff(
 def apply(
     ctx: typer.Context,
     files: options.Pending = None,
+    hunks: Annotated[
+        str | None, typer.Option("--hunks", metavar="1,3-4", help="Only these hunks, as numbered by diff.")
+    ] = None,
+    drop_rest: Annotated[bool, typer.Option("--drop-rest", help="With --hunks: discard the other hunks.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge with what was changed in the file meanwhile.")
+    ] = False,
     session: options.SessionName = None,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Write what is pending, all files or none."""
+    if (hunks is not None and merge) or (hunks is None and drop_rest):
+        raise UsageError("--hunks goes without --merge, and --drop-rest goes with --hunks")
     view = View(as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    view.change(changes.apply(place, here.paths(place, files)))
+    paths = here.paths(place, files)
+    if hunks is None:
+        change = changes.apply(place, paths, merge=merge)
+    else:
+        change = changes.apply_hunks(place, _numbers(hunks), paths, drop_rest=drop_rest)
+    view.change(change)
 
 
 def discard(
@@ -93,3 +108,15 @@ def redo(
     view = View(as_json=as_json)
     here: Surroundings = ctx.obj
     view.change(changes.redo(here.project(view, session=session, root=project)))
+
+
+def _numbers(listed: str) -> set[int]:
+    """The numbers of a list like 1,3-4."""
+    numbers: set[int] = set()
+    for part in listed.split(","):
+        match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise UsageError(f"{part!r} is not a hunk number", "For example: gemchat apply --hunks 1,3-4")
+        first, last = int(match[1]), int(match[2] or match[1])
+        numbers.update(range(first, last + 1))
+    return numbers

@@ -20,7 +20,7 @@ from gemchat.core.planner import NamedText
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
-from gemchat.view import View, interactive
+from gemchat.view import MATCHED, View, interactive
 
 _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whole": "whole"}
 _AFTERWARDS = {
@@ -53,7 +53,7 @@ def ask(
     chosen = here.settings(model=model, backend=backend)
     question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
     question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
-    chat = Chat(place, lambda: here.connect(chosen), on_text=view.stream)
+    chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
@@ -98,7 +98,7 @@ def edit(
         context=here.paths(place, context),
         reply_format=_FORMATS[reply_format],
     )
-    chat = Chat(place, lambda: here.connect(chosen))
+    chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
@@ -162,7 +162,13 @@ def _show_decision(view: View, place: Project, question: Ask) -> None:
 def _show_proposal(view: View, place: Project, turn: Turn, *, apply_it: bool) -> None:
     if not view.as_json:
         view.explanation(turn.explanation)
-        view.diff(report.file_diffs(place, turn.proposal))
+        diffs = report.file_diffs(place, turn.proposal)
+        view.diff(diffs)
+        for change in turn.proposal:
+            if change.tier != "exact":
+                view.note(f"{change.path}{MATCHED[change.tier]}")
+        for warning in turn.warnings:
+            view.note(f"warning: {warning}")
         view.turn(turn, place.session)
     choice = "apply" if apply_it else "keep"
     if not apply_it and not view.as_json and interactive():

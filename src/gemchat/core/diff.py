@@ -108,10 +108,15 @@ def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644)
 
 def apply_patch(text: str, diff: str) -> str:
     """Applies a unified diff exactly where it says. Raises ValueError when a line is not as the diff has it."""
+    return apply_hunks(text, _parsed(diff))
+
+
+def apply_hunks(text: str, changes: Iterable[Hunk]) -> str:
+    """The text after some of its hunks, in their order. Raises ValueError when a line is not as a hunk has it."""
     lines = split_lines(text)
     result: list[str] = []
     done = 0
-    for hunk in _parsed(diff):
+    for hunk in changes:
         result += lines[done : hunk.old_start]
         done = hunk.old_start + len(hunk.old)
         if lines[hunk.old_start : done] != hunk.old:

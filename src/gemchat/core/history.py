@@ -101,7 +101,7 @@ def _settle(pending: dict[str, FileChange], entry: Change, change: FileChange) -
     waiting = pending.get(change.path)
     if waiting is None or waiting.turn != change.turn:
         return
-    if entry.kind in ("discarded", "stale") or (entry.kind == "applied" and (entry.dropped or not entry.partial)):
+    if entry.kind in ("discarded", "stale") or (entry.kind == "applied" and (entry.dropped or not change.partial)):
         del pending[change.path]
     elif entry.kind in ("applied", "redone") and waiting.before == change.before:
         pending[change.path] = replace(waiting, before=change.after)
@@ -128,7 +128,9 @@ def undo_stack(session: Session) -> UndoStack:
 def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
     """What became of each proposed file, by the proposing turn and the path; the latest word counts."""
     return {
-        (file.turn, file.path): "partially_applied" if entry.partial else _OUTCOMES[entry.kind]
+        (file.turn, file.path): "partially_applied"
+        if file.partial and entry.kind in ("applied", "redone")
+        else _OUTCOMES[entry.kind]
         for entry in session.journal
         if isinstance(entry, Change)
         for file in entry.files

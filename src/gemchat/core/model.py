@@ -55,6 +55,7 @@ class FileChange(Value, frozen=True):
     """A file's way from one version to another, and the turn that proposed it.
 
     `tier` is the loosest way in which an edit was matched; unless exact, the model may believe another text.
+    `partial` says that only some hunks of what was proposed are in it.
     """
 
     path: str
@@ -62,6 +63,7 @@ class FileChange(Value, frozen=True):
     after: str | None
     turn: str
     tier: Tier = "exact"
+    partial: bool = False
 
 
 class SentFile(Value, frozen=True):
@@ -133,14 +135,13 @@ class Turn(Value, frozen=True, tag="turn"):
 class Change(Value, frozen=True, tag="change"):
     """What the user did with proposals: `files` always read forward, also when they were undone.
 
-    A `partial` apply wrote some hunks; the others stay pending unless they were `dropped`.
+    What a partial file change leaves stays pending unless it was `dropped`.
     """
 
     id: str
     at: float
     kind: ChangeKind
     files: tuple[FileChange, ...]
-    partial: bool = False
     dropped: bool = False
 
 
