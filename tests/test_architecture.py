@@ -19,7 +19,7 @@ ALLOWED = {
     "errors": set(),
     "core": {"errors"},
     "atomic": set(),
-    "blobs": {"atomic"},
+    "blobs": {"atomic", "errors"},
     "workspace": {"atomic", "errors"},
     "config": {"core", "errors"},
     "store": {"atomic", "blobs", "core", "errors"},
@@ -31,7 +31,7 @@ ALLOWED = {
     "markdown": {"core"},
     "view": {"core", "errors", "markdown", "prepare", "report"},
     "gemini": {"core", "errors"},
-    "local": {"core", "errors"},
+    "local": {"atomic", "core", "errors"},
     "__init__": set(),
 }
 IMPURE = {

@@ -9,6 +9,7 @@ from gemchat.core.model import Backend, Value
 from gemchat.errors import ConfigError, MissingKey
 
 DEFAULT_MODEL = "gemini-3.8-flash"
+LOCAL_MODEL = "local"
 DEFAULT_BACKEND: Backend = "interactions"
 _BACKENDS: Mapping[str, Backend] = {
     "auto": DEFAULT_BACKEND,
@@ -37,6 +38,10 @@ def settings(environ: Mapping[str, str], *, model: str | None, backend: str | No
     )
 
 
+def has_key(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY"))
+
+
 def api_key(environ: Mapping[str, str]) -> str:
     """The key as the environment has it; its form is checked where it is used."""
     key = environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY")
@@ -44,7 +49,8 @@ def api_key(environ: Mapping[str, str]) -> str:
         raise MissingKey(
             "there is no Gemini API key",
             "Get one at https://aistudio.google.com/apikey and set GEMINI_API_KEY. "
-            "To try gemchat without a key: gemchat demo",
+            "To try gemchat without a key: gemchat demo. For a small model on this machine: "
+            "pip install 'gemchat[local]'",
         )
     return key
 

@@ -36,9 +36,15 @@ class Gemchat:
     server: LoopbackServer
     capture: pytest.CaptureFixture[str]
     requests: list[Exchange] = field(default_factory=list)
+    has_local: bool = False
 
     def __call__(self, *arguments: str, directory: Path | None = None) -> Result:
-        here = Surroundings(environ=self.environ, directory=directory or self.root, clock=lambda: 1_800_000_000.0)
+        here = Surroundings(
+            environ=self.environ,
+            directory=directory or self.root,
+            clock=lambda: 1_800_000_000.0,
+            has_local=lambda _: self.has_local,
+        )
         self.capture.readouterr()
         code = run(arguments, here)
         return Result(code, *self.capture.readouterr())

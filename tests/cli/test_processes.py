@@ -78,6 +78,14 @@ def test_a_closed_pipe_is_quiet_and_loses_no_turn(gemchat: Gemchat) -> None:
     assert gemchat("log", "--json").json["turns"][0]["status"] == "complete"
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(gemchat: Gemchat, closed: str) -> None:
+    script = f'"{sys.executable}" -m gemchat ask "tell me" {closed}'
+    done = subprocess.run(["sh", "-c", script], cwd=gemchat.root, env=environ(gemchat), check=False)
+    assert done.returncode == 0
+    assert gemchat("log", "--json").json["turns"][0]["status"] == "complete"
+
+
 def test_several_at_once_lose_nothing(gemchat: Gemchat) -> None:
     gemchat.write("app.py", LONG)
     gemchat("ask", "first", "app.py")
@@ -172,7 +180,7 @@ def test_a_terminal_gets_markdown_and_no_control_sequence_of_the_model(gemchat: 
 
 
 def test_the_tour(tmp_path: Path) -> None:
-    done = subprocess.run(command("demo"), cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(command("demo", "--scripted"), cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "$ gemchat edit 'add input validation' shop.py" in done.stdout
     assert "undone shop.py" in done.stdout
     assert "cart.py sent as a diff (changed +4 -0)" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import inspect, review, sessions, talk
+from gemchat.cli import inspect, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
@@ -38,11 +39,13 @@ for command in (
     review.redo,
     inspect.status,
     inspect.log,
+    inspect.show,
     sessions.new,
     demo,
 ):
     app.command()(command)
 app.add_typer(sessions.app, name="sessions")
+app.add_typer(local.app, name="local")
 
 
 def _print_version(wanted: bool) -> None:
@@ -103,7 +106,10 @@ def _append(log: Path, text: str) -> None:
 
 
 def prepare_streams() -> None:
-    """What cannot be encoded is written as an escape instead of failing."""
+    """A stream that is closed leads nowhere; what cannot be encoded is written as an escape instead of failing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  open until the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -1,16 +1,19 @@
-"""demo: the whole loop on a throw-away project, with a scripted model, through the ordinary commands."""
+"""demo: the whole loop on a throw-away project, with the local or a scripted model, by the ordinary commands."""
 
 from __future__ import annotations
 
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import typer
 
 from gemchat.blobs import sha256
 from gemchat.cli.surroundings import Surroundings
+from gemchat.config import LOCAL_MODEL
 from gemchat.core.model import Turn
 from gemchat.errors import GemchatError
 
@@ -66,39 +69,67 @@ def is_free(items):
 """
 
 
-def demo(ctx: typer.Context) -> None:
-    """Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it."""
-    from gemchat.local.demo import DemoMind
-    from gemchat.local.server import LoopbackServer
+class _Part(NamedTuple):
+    """Who plays the model, what it is asked to change, and how gemchat gets to it."""
 
+    who: str
+    wish: str
+    environ: dict[str, str]
+
+
+def demo(
+    ctx: typer.Context,
+    scripted: Annotated[
+        bool, typer.Option("--scripted", help="Let a script answer, also where a local model is installed.")
+    ] = False,
+) -> None:
+    """Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it."""
     here: Surroundings = ctx.obj
-    with (
-        tempfile.TemporaryDirectory(prefix="gemchat-demo-") as directory,
-        LoopbackServer(DemoMind()) as server,
-    ):
+    cast = _script if scripted or not here.has_local(here.environ) else _local_model
+    with tempfile.TemporaryDirectory(prefix="gemchat-demo-") as directory, cast(here) as part:
         project = Path(directory, "shop")
         project.mkdir()
         (project / "shop.py").write_text(_SHOP)
         (project / "cart.py").write_text(_CART)
         environ = {
             **{name: value for name, value in here.environ.items() if not name.startswith("GEMCHAT_")},
-            "GEMINI_API_KEY": "demo",
-            "GOOGLE_GEMINI_BASE_URL": server.url,
+            **part.environ,
             "GEMCHAT_STATE_DIR": str(Path(directory, "state")),
         }
         inside = Surroundings(environ=environ, directory=project, clock=here.clock)
-        _tour(inside)
+        _tour(inside, part)
 
 
-def _tour(inside: Surroundings) -> None:
-    typer.echo("A tour on a small project. The model is a script on this machine, not Gemini: no key, no network.")
+@contextmanager
+def _script(_: Surroundings) -> Iterator[_Part]:
+    from gemchat.local.demo import DemoMind
+    from gemchat.local.server import LoopbackServer
+
+    with LoopbackServer(DemoMind()) as server:
+        environ = {"GEMINI_API_KEY": "demo", "GOOGLE_GEMINI_BASE_URL": server.url}
+        yield _Part("a script", "add input validation", environ)
+
+
+@contextmanager
+def _local_model(here: Surroundings) -> Iterator[_Part]:
+    """The server is the user's own one, so that the model is loaded once and stays for what comes after."""
+    passed = ("GEMCHAT_LOCAL_", "GEMCHAT_CACHE_")
+    kept = {name: value for name, value in here.environ.items() if name.startswith(passed)}
+    environ = {**kept, "GEMCHAT_MODEL": LOCAL_MODEL, "GEMCHAT_RUNTIME_DIR": str(here.local_place().directory)}
+    yield _Part("a small language model", "raise a ValueError in net_price when gross is negative", environ)
+
+
+def _tour(inside: Surroundings, part: _Part) -> None:
+    typer.echo(
+        f"A tour on a small project. The model is {part.who} on this machine, not Gemini: no key, no network."
+    )
     before = sha256((inside.directory / "shop.py").read_bytes())
     _said("Both files go out once, with the first question.")
     _command(inside, "ask", "what do these files do?", "shop.py", "cart.py")
     _said("A follow-up about unchanged files sends the question alone.")
     _command(inside, "ask", "where is the shipping computed?")
     _said("An edit comes back as a proposal. The file is not touched.")
-    _command(inside, "edit", "add input validation", "shop.py")
+    _command(inside, "edit", part.wish, "shop.py")
     _said("In a pipe the proposal is a patch for git apply.")
     _command(inside, "diff", "--patch")
     _command(inside, "apply")

@@ -8,13 +8,28 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gemchat.config import Settings, api_key, settings, state_directory
+from msgspec.structs import replace
+
+from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, settings, state_directory
 from gemchat.core.model import Transport
 from gemchat.project import Project
 from gemchat.store import Store, project_directory
 from gemchat.view import View
 from gemchat.workspace import Workspace, find_root
+
+if TYPE_CHECKING:
+    from gemchat.local.serve import Place
+
+
+_LOCAL_IDLE_SECONDS = 900.0  # a rewritten file comes in one piece, and others may be before it
+
+
+def _has_local(environ: Mapping[str, str]) -> bool:
+    from gemchat.local.choice import is_available
+
+    return is_available(environ)
 
 
 @dataclass(frozen=True)
@@ -22,6 +37,7 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     directory: Path = field(default_factory=Path.cwd)
     clock: Callable[[], float] = time.time
+    has_local: Callable[[Mapping[str, str]], bool] = _has_local
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
@@ -39,11 +55,39 @@ class Surroundings:
         return tuple(dict.fromkeys(project.workspace.relative(name, self.directory) for name in names or ()))
 
     def settings(self, *, model: str | None, backend: str | None) -> Settings:
-        return settings(self.environ, model=model, backend=backend)
+        """Without a key and a model's name, the local model is meant if it is installed."""
+        chosen = settings(self.environ, model=model, backend=backend)
+        named = model or self.environ.get("GEMCHAT_MODEL")
+        if named or has_key(self.environ) or not self.has_local(self.environ):
+            return chosen
+        return replace(chosen, model=LOCAL_MODEL)
 
-    def connect(self, wanted: Settings) -> AbstractContextManager[Transport]:
+    def connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
         """A connection to the service. Loads the SDK, which takes longer than all the rest."""
+        if wanted.model == LOCAL_MODEL:
+            return self._connect_locally(wanted, note)
         key = api_key(self.environ)
         from gemchat.gemini import connect
 
         return connect(wanted.backend, key=key, base_url=wanted.base_url)
+
+    def local_place(self) -> Place:
+        """Where the user's local server says how to reach it."""
+        from gemchat.local.serve import Place
+
+        named = self.environ.get("GEMCHAT_RUNTIME_DIR")
+        return Place(directory=Path(named).absolute() if named else state_directory(self.environ) / "local")
+
+    def _connect_locally(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
+        from gemchat.cli.loading import local_server
+        from gemchat.local.choice import choice
+
+        chosen = choice(self.environ)
+        server = local_server(chosen, self.local_place(), self.environ, note)
+        note(
+            f"{chosen.title} on this machine answers; it is meant for small files and may be wrong. "
+            "For Gemini set GEMINI_API_KEY."
+        )
+        from gemchat.gemini import connect
+
+        return connect(wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS)

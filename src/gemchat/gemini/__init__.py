@@ -6,7 +6,7 @@ Importing this package does not import the SDK, which takes a second; connecting
 from __future__ import annotations
 
 from gemchat.core.model import Backend
-from gemchat.gemini.client import build_client, check_key, collector_paused
+from gemchat.gemini.client import IDLE_TIMEOUT, build_client, check_key, collector_paused
 from gemchat.gemini.generate import ContentsTransport
 from gemchat.gemini.interactions import InteractionsTransport
 
@@ -14,10 +14,10 @@ __all__ = ["ContentsTransport", "InteractionsTransport", "connect"]
 
 
 def connect(
-    backend: Backend, *, key: str, base_url: str | None = None
+    backend: Backend, *, key: str, base_url: str | None = None, idle_timeout: float = IDLE_TIMEOUT
 ) -> InteractionsTransport | ContentsTransport:
     """A transport for one process. It holds a client, so close it, or use it as a context manager."""
-    client = build_client(key, base_url)
+    client = build_client(key, base_url, idle_timeout=idle_timeout)
     if backend == "contents":
         return ContentsTransport(client, check_key(key))
     with collector_paused():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from google import genai
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
+IDLE_TIMEOUT = 120.0
 GET_A_KEY = "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY."
 
 # Read by the SDK itself, and none of them is the user's word to gemchat. Where the SDK takes an argument instead
@@ -62,7 +63,7 @@ def build_client(
     *,
     user_agent: str = f"gemchat/{__version__}",
     connect_timeout: float = 15.0,
-    idle_timeout: float = 120.0,
+    idle_timeout: float = IDLE_TIMEOUT,
 ) -> genai.Client:
     """`idle_timeout` is how long the service may stay silent, not how long an answer may take; both in seconds."""
     key = check_key(key)

@@ -1,0 +1,74 @@
+"""Files in Markdown fences: how a small model is shown a file, and how it writes one.
+
+Code inside JSON strings is what such a model gets wrong; in a fence it only has to copy.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from gemchat.core.diff import opcodes, split_lines
+
+_TICKS = re.compile(r"^`{3,}", re.MULTILINE)
+_OPENING = re.compile(r"^(`{3,})[^`\n]*\n", re.MULTILINE)
+_LANGUAGES = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "ts": "typescript", "sh": "bash",
+    "bash": "bash", "rs": "rust", "rb": "ruby", "md": "markdown", "yml": "yaml", "cs": "csharp", "kt": "kotlin",
+}  # fmt: skip
+
+
+def fence_for(*texts: str) -> str:
+    """Backticks that no line of the texts begins with."""
+    longest = max((len(found) for text in texts for found in _TICKS.findall(text)), default=2)
+    return "`" * max(longest + 1, 3)
+
+
+def fenced(text: str, language: str = "") -> str:
+    fence = fence_for(text)
+    end = "" if text.endswith("\n") or not text else "\n"
+    return f"{fence}{language}\n{text}{end}{fence}"
+
+
+def language_of(path: str) -> str:
+    suffix = PurePosixPath(path).suffix.removeprefix(".").lower()
+    return _LANGUAGES.get(suffix, suffix)
+
+
+def first_fence(reply: str) -> str | None:
+    """The text in the first fence of a reply, None until it is closed."""
+    opening = _OPENING.search(reply)
+    if opening is None:
+        return None
+    closing = re.compile(rf"^{opening[1]}[ \t]*$", re.MULTILINE).search(reply, opening.end())
+    return reply[opening.end() : closing.start()] if closing else None
+
+
+def is_closed(reply: str) -> bool:
+    return reply.rstrip(" ").endswith(("```", "```\n")) and first_fence(reply) is not None
+
+
+def settled(old: str, new: str) -> str:
+    """The new text without what a copyist changes unasked: blank lines, blanks at line ends, the last newline."""
+    text = _with_end_of(old, new)
+    kept = "".join(_kept(old, text))
+    return text if kept == old else kept
+
+
+def _kept(old: str, new: str) -> list[str]:
+    before, after = split_lines(old), split_lines(new)
+    lines: list[str] = []
+    for _, a, b, c, d in opcodes(before, after):
+        same = _inked(before[a:b]) == _inked(after[c:d])
+        lines += before[a:b] if same else after[c:d]
+    return lines
+
+
+def _inked(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def _with_end_of(old: str, new: str) -> str:
+    if old and not old.endswith("\n"):
+        return new.removesuffix("\n")
+    return new if new.endswith("\n") or not new else f"{new}\n"
