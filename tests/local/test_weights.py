@@ -40,9 +40,8 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Weights:
 
 def test_parts_are_joined_once(weights: Weights, tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
-    for _ in range(2):
-        file = join(weights, tmp_path / "cache", lambda done, size: heard.append((done, size)))
-    assert file.read_bytes() == WHOLE
+    files = {join(weights, tmp_path / "cache", lambda *step: heard.append(step)) for _ in range(2)}
+    assert [file.read_bytes() for file in files] == [WHOLE]
     assert heard == [(len(PARTS[0]), len(WHOLE)), (len(WHOLE), len(WHOLE))]
     assert remove(weights, tmp_path / "cache")
     assert not is_joined(weights, tmp_path / "cache")
