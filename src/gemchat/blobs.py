@@ -6,10 +6,18 @@ import hashlib
 from pathlib import Path
 
 from gemchat.atomic import private_directory, write_atomically
+from gemchat.errors import SessionError
 
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def not_writable(directory: Path, error: OSError) -> SessionError:
+    return SessionError(
+        f"the state directory {directory} cannot be written: {error.strerror}",
+        "Check its permissions and the disk, or set GEMCHAT_STATE_DIR.",
+    )
 
 
 class Blobs:
@@ -18,9 +26,11 @@ class Blobs:
 
     def put(self, data: bytes) -> str:
         name = sha256(data)
-        path = self._directory / name
-        if not path.exists():
-            write_atomically(private_directory(self._directory) / name, data, mode=0o600)
+        try:
+            if not (self._directory / name).exists():
+                write_atomically(private_directory(self._directory) / name, data, mode=0o600)
+        except OSError as error:
+            raise not_writable(self._directory, error) from None
         return name
 
     def get(self, name: str) -> bytes | None:

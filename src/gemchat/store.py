@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from gemchat.atomic import private_directory, write_atomically
-from gemchat.blobs import Blobs, sha256
+from gemchat.blobs import Blobs, not_writable, sha256
 from gemchat.core import history
 from gemchat.core.model import Session
 from gemchat.errors import SessionCorrupt, SessionError, SessionLocked, SessionTooNew, SessionUnknown
@@ -74,8 +74,8 @@ class Store:
         """Held while state or files are read, changed and written back; never while the model thinks."""
         from filelock import FileLock, Timeout
 
-        lock = FileLock(private_directory(self._directory) / "lock", mode=0o600)
         try:
+            lock = FileLock(private_directory(self._directory) / "lock", mode=0o600)
             try:
                 lock.acquire(timeout=_QUIET_WAIT)
             except Timeout:
@@ -86,6 +86,8 @@ class Store:
                 f"another gemchat has kept this project locked for {LOCK_PATIENCE:.0f} seconds",
                 "Wait for it to finish, or end it, and try again.",
             ) from None
+        except OSError as error:
+            raise not_writable(self._directory, error) from None
         try:
             yield
         finally:
@@ -113,9 +115,12 @@ class Store:
         """Call with the lock held."""
         path = self._path(session.name)
         document = msgspec.json.encode(_Document(schema=SCHEMA, session=session))
-        private_directory(self._sessions)
-        _keep_previous(path)
-        write_atomically(path, msgspec.json.format(document, indent=1) + b"\n", mode=0o600)
+        try:
+            private_directory(self._sessions)
+            _keep_previous(path)
+            write_atomically(path, msgspec.json.format(document, indent=1) + b"\n", mode=0o600)
+        except OSError as error:
+            raise not_writable(self._directory, error) from None
 
     def rename(self, old: str, new: str) -> None:
         """Call with the lock held."""

@@ -16,27 +16,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 from gemchat import report
 from gemchat.core import history
 from gemchat.core.contents import to_json
-from gemchat.core.diff import Hunk, count
 from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
 from gemchat.core.visible import one_line, visible
+from gemchat.diffview import counted, drawn, summary
 from gemchat.errors import GemchatError
 from gemchat.prepare import Prepared
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
-    from rich.text import Text
 
     from gemchat.markdown import MarkdownStream
 
 _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
-MATCHED = {
-    "exact": "",
-    "blanks": " (placed ignoring blanks at line ends)",
-    "indent": " (placed after shifting the indentation)",
-}
-_STYLES = {"+": "green", "-": "red", " ": "none"}
 
 
 class View:
@@ -133,15 +126,15 @@ class View:
         console = self._console()
         number = 1
         for diff in diffs:
-            console.print(_drawn(diff, number), soft_wrap=True)
+            console.print(drawn(diff, number), soft_wrap=True)
             number += len(diff.hunks)
-        console.print(_summary(diffs), style="dim", highlight=False)
+        console.print(summary(diffs), style="dim", highlight=False)
 
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
             added, removed = diff.counts
             _write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
-        _write(sys.stdout, f"{_summary(diffs)}\n")
+        _write(sys.stdout, f"{summary(diffs)}\n")
 
     def change(self, change: Change) -> None:
         if self.as_json:
@@ -151,7 +144,7 @@ class View:
             _write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
 
     def overview(self, state: report.Overview) -> None:
-        lines = [f"session   {state.session}, {_counted(state.turns, 'turn')}"]
+        lines = [f"session   {state.session}, {counted(state.turns, 'turn')}"]
         if state.model:
             lines.append(f"model     {state.model} ({state.backend}), {state.epoch_turns} since the last restart")
         lines += [f"file      {target.path}: {_state(target)}" for target in state.targets]
@@ -253,41 +246,6 @@ def _state(target: report.TargetState) -> str:
             "absent": "does not exist",
         }[target.state]
     return words if target.proposal == "none" else f"{words}; proposal {target.proposal}"
-
-
-def _drawn(diff: report.FileDiff, number: int) -> Text:
-    from rich.text import Text
-
-    kind = " (new file)" if diff.before is None else " (deleted)" if diff.after is None else ""
-    text = Text()
-    text.append(f"{visible(diff.path)}{kind}{MATCHED[diff.tier]}\n", style="bold")
-    for shown_number, hunk in enumerate(diff.hunks, number):
-        text.append(f"{hunk.header} hunk {shown_number}\n", style="cyan")
-        for row, tag, line in _numbered(hunk):
-            shown = visible(line.removesuffix("\n"))
-            text.append(f"{row:>5} ", style="dim")
-            text.append(f"{tag}{shown}\n", style=_STYLES[tag])
-            if not line.endswith("\n"):
-                text.append("      \\ No newline at end of file\n", style="dim")
-    return text
-
-
-def _numbered(hunk: Hunk) -> Iterable[tuple[int, str, str]]:
-    """The lines of a hunk with their numbers: of the old file for removed lines, else of the new one."""
-    old, new = hunk.old_start, hunk.new_start
-    for tag, line in hunk.lines:
-        old += tag != "+"
-        new += tag != "-"
-        yield old if tag == "-" else new, tag, line
-
-
-def _summary(diffs: Sequence[report.FileDiff]) -> str:
-    added, removed = count(hunk for diff in diffs for hunk in diff.hunks)
-    return f"+{added} −{removed} in {_counted(len(diffs), 'file')}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _write(stream: TextIO, text: str) -> None:

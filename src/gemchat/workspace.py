@@ -33,6 +33,8 @@ class Workspace:
 
     def relative(self, argument: str, directory: Path) -> str:
         """The project path of a file as the user named it in `directory`."""
+        if argument != argument.encode("utf-8", "replace").decode():
+            raise WorkspaceError("the name of a file is not UTF-8, so the model could not be told of it")
         named = directory / argument
         location = named.parent.resolve() / named.name if named.name not in ("", "..") else named.resolve()
         try:

@@ -110,6 +110,22 @@ def test_a_bug_is_logged_and_named(tmp_path: Path, capsys: pytest.CaptureFixture
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_state_directory_that_cannot_be_written(gemchat: Gemchat, tmp_path: Path) -> None:
+    gemchat.write("app.py", "x = 1\n")
+    (tmp_path / "file").touch()
+    gemchat.environ["GEMCHAT_STATE_DIR"] = str(tmp_path / "file/state")
+    for arguments in (["ask", "what?", "app.py"], ["ask", "what?"], ["new"], ["apply"]):
+        result = gemchat(*arguments)
+        assert (result.code, result.out) == (4, "")
+        assert "state" in result.err
+
+
+def test_a_file_name_that_no_model_can_be_told(gemchat: Gemchat) -> None:
+    result = gemchat("ask", "what?", "bad\udcff.py")
+    assert result.code == 5
+    assert "is not UTF-8" in result.err
+
+
 def test_help_and_version(gemchat: Gemchat) -> None:
     assert gemchat("--version") == (0, "gemchat 0.1.0\n", "")
     assert gemchat() == gemchat("--help")

@@ -67,6 +67,7 @@ def assert_fit_to_show(error: GemchatError) -> None:
     assert shown.isprintable()
     assert KEY not in shown
     assert "<" not in shown
+    assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
 
 

@@ -78,7 +78,7 @@ def test_a_path_in_the_base_url_is_kept(service: Service) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_environment_cannot_take_over_the_client(
-    service: Service, monkeypatch: pytest.MonkeyPatch, backend: Backend
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, backend: Backend
 ) -> None:
     hostile = dict.fromkeys(DISARMED, "1") | {
         "GOOGLE_GENAI_CLIENT_MODE": "replay",
@@ -97,6 +97,8 @@ def test_the_environment_cannot_take_over_the_client(
     with connect(backend, key=KEY, base_url=service.url) as transport:
         collect(transport, REQUEST)
     assert {name.lower(): text for name, text in service.seen[0].headers.items()}["x-goog-api-key"] == KEY
+    assert service.seen[0].path.startswith(("/v1/interactions", "/v1/models/"))
+    assert not [record for record in caplog.records if record.name.startswith("google")]
     assert not [name for name in DISARMED if name in os.environ]
 
 
@@ -134,6 +136,7 @@ def test_tls_is_verified_and_loopback_needs_none() -> None:
     local.close()
 
 
+@pytest.mark.timeout(30)
 def test_connecting_is_waited_for_less_long_than_answering() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))

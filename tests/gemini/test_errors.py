@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from google.genai import _interactions_errors, errors
+from google.genai import _interactions_continuation, _interactions_errors, errors
 
 from gemchat.errors import Unavailable
 from gemchat.gemini.errors import Asked, cut_short, translate, translated
@@ -39,6 +39,7 @@ def defined_in(module: Any) -> set[type[BaseException]]:
 
 EVERY_KIND = {
     *defined_in(errors),
+    *defined_in(_interactions_continuation),
     *defined_in(_interactions_errors),
     *with_subclasses(errors.APIError),
     *with_subclasses(_interactions_errors.GeminiNextGenAPIClientError),

@@ -113,16 +113,18 @@ def test_content_merges_plain_text_and_keeps_signed_parts_apart(
         chunk({"text": "He"}, {"text": "l"}),
         chunk({"text": "lo"}),
         chunk({"text": "!", "thoughtSignature": SIGNATURE}),
+        chunk({"text": "!", "thoughtSignature": "CCCC"}),
         chunk({"text": "?"}),
         chunk({"text": "", "thoughtSignature": "AAAA"}, {"thoughtSignature": "BBBB"}, {"text": ""}, finish="STOP"),
     ]
     reply = answer(service, contents, *received)
-    assert reply.text == "Hello!?"
+    assert reply.text == "Hello!!?"
     assert json.loads(reply.content) == {
         "role": "model",
         "parts": [
             {"text": "Hello"},
             {"text": "!", "thoughtSignature": SIGNATURE},
+            {"text": "!", "thoughtSignature": "CCCC"},
             {"text": "?"},
             {"text": "", "thoughtSignature": "AAAA"},
             {"thoughtSignature": "BBBB"},

@@ -17,10 +17,11 @@ from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
 from gemchat.core.model import Mode, ReplyFormat, Turn
 from gemchat.core.planner import NamedText
+from gemchat.diffview import MATCHED
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
-from gemchat.view import MATCHED, View, interactive
+from gemchat.view import View, interactive
 
 _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whole": "whole"}
 _AFTERWARDS = {

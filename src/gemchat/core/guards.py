@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
 
 SHRUNK_TO = 1 / 3
 _LONG_ENOUGH_TO_SHRINK = 12  # lines
@@ -71,7 +70,7 @@ def has_shrunk(base: str, new: str) -> bool:
 
 def broken_syntax(path: str, base: str | None, new: str) -> str | None:
     """What is wrong with the syntax of `new` if that of `base` was right; None for languages not known here."""
-    check = _SYNTAX.get(PurePosixPath(path).suffix.lower())
+    check = next((check for suffix, check in _SYNTAX.items() if path.lower().endswith(suffix)), None)
     if check is None or (base is not None and check(base) is not None):
         return None
     return check(new)
