@@ -1,0 +1,7 @@
+def f(a):
+    print(a)
+    return a
+
+
+def g(b):
+    return b

@@ -1,0 +1,6 @@
+def f(a):
+    return a
+
+
+def g(b):
+    return b

@@ -1,0 +1,7 @@
+def f(a):
+    x = a
+    return x
+
+
+def g(b):
+    return b
