@@ -6,11 +6,9 @@ import sys
 
 
 def main() -> None:
-    from gemchat.cli.app import prepare_streams, run
-    from gemchat.cli.surroundings import Surroundings
+    from gemchat.cli.app import main as run_process
 
-    prepare_streams()
-    sys.exit(run(sys.argv[1:], Surroundings()))
+    sys.exit(run_process())
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Blobs:
     def put(self, data: bytes) -> str:
         name = sha256(data)
         try:
-            if not (self._directory / name).exists():
+            if self.get(name) is None:
                 write_atomically(private_directory(self._directory) / name, data, mode=0o600)
         except OSError as error:
             raise not_writable(self._directory, error) from None

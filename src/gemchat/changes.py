@@ -16,7 +16,7 @@ from gemchat.core.diff import hunks
 from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
-from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError
+from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError, WorkspaceError
 from gemchat.project import Project
 
 
@@ -134,15 +134,27 @@ def _write(
         (file.path, file.after, file.before) if kind == "undone" else (file.path, file.before, file.after)
         for file in files
     ]
+    project.workspace.check_distinct([path for path, _, _ in steps])
     for path, expected, target in steps:
         _check(project, path, expected, kind)
         if target is not None:
             project.bytes_of(path, target)
+        if expected is None:
+            project.workspace.check_creatable(path)
     session = project.with_change(session, kind, files, dropped=dropped)
     change = _newest(session)
-    project.store.save(replace(session, journal=session.journal[:-1], intent=change))
-    for path, _, target in steps:
-        project.put_version(path, target)
+    before = replace(session, journal=session.journal[:-1])
+    project.store.save(replace(before, intent=change))
+    written: list[tuple[str, str | None]] = []
+    try:
+        for path, expected, target in steps:
+            project.put_version(path, target)
+            written.append((path, expected))
+    except WorkspaceError:
+        for path, expected in reversed(written):
+            project.put_version(path, expected)
+        project.store.save(before)
+        raise
     project.store.save(session)
     return change
 

@@ -122,6 +122,10 @@ class Chat:
         found = proposals.resolve(reply, prepared.working, may_shrink=prepared.ask.repair is not None)
         texts = {ref.path: ref.sha256 for ref in prepared.plan.versions}
         texts |= {path: self._stored(data) for path, data in found.files.items()}
+        unmended = _unmended(prepared.ask.repair, found)
+        if unmended:
+            problem = f"the model did not send the failed edits of {unmended} again"
+            return _Received(replace(turn, status="unusable", problem=problem), prepared.ask.repair)
         if found.failed:
             repair = Repair(texts=tuple(FileRef(path=p, sha256=v) for p, v in texts.items()), failed=found.failed)
             return _Received(replace(turn, status="unusable", problem=_summary(found.failed)), repair)
@@ -171,6 +175,13 @@ class Chat:
 def _summary(failed: Sequence[FailedEdit]) -> str:
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
     return f"{failed[0].reason}{more}"
+
+
+def _unmended(repair: Repair | None, found: proposals.Resolution) -> str:
+    """A file whose failed edits were asked for again in vain, or the empty string."""
+    asked = {failed.path for failed in repair.failed} & {ref.path for ref in repair.texts} if repair else set()
+    heard = {*found.files, *(failed.path for failed in found.failed)}
+    return min(asked - heard, default="")
 
 
 def _warnings(prepared: Prepared, found: proposals.Resolution) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gemchat.core.model import Backend, Value
-from gemchat.errors import ConfigError, MissingKey
+from gemchat.errors import ConfigError, MissingKey, UsageError
 
 DEFAULT_MODEL = "gemini-3.8-flash"
 LOCAL_MODEL = "local"
@@ -30,7 +30,8 @@ def settings(environ: Mapping[str, str], *, model: str | None, backend: str | No
     """`model` and `backend` are the options; None leaves the choice to the environment or the default."""
     named = backend or environ.get("GEMCHAT_BACKEND") or "auto"
     if named not in _BACKENDS:
-        raise ConfigError(f"there is no backend {named!r}", f"Choose one of: {', '.join(_BACKENDS)}.")
+        kind = UsageError if backend else ConfigError
+        raise kind(f"there is no backend {named!r}", f"Choose one of: {', '.join(_BACKENDS)}.")
     return Settings(
         model=model or environ.get("GEMCHAT_MODEL") or DEFAULT_MODEL,
         backend=_BACKENDS[named],
@@ -58,7 +59,10 @@ def api_key(environ: Mapping[str, str]) -> str:
 def state_directory(environ: Mapping[str, str]) -> Path:
     named = environ.get("GEMCHAT_STATE_DIR")
     if named:
-        return Path(named).expanduser().absolute()
+        try:
+            return Path(named).expanduser().absolute()
+        except RuntimeError:
+            raise ConfigError(f"there is no directory {named}", "Check GEMCHAT_STATE_DIR.") from None
     from platformdirs import user_state_path
 
     return user_state_path("gemchat", appauthor=False)

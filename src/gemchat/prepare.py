@@ -28,7 +28,7 @@ from gemchat.core.model import (
 from gemchat.core.planner import NamedText, Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.textfile import TextFile, decode
-from gemchat.errors import FileMissing, SessionCorrupt, UsageError
+from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
 
 
@@ -87,6 +87,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     paths = ask.paths or history.sticky_targets(history.current_path(session))
     if ask.mode == "edit" and not paths:
         raise UsageError("edit needs a file to work on", 'For example: gemchat edit "add a docstring" app.py')
+    project.workspace.check_distinct(paths)
     disk = {path: project.remember(path) for path in paths}
     stale = _stale_changes(session, disk) if ask.mode == "edit" else ()
     for change in stale:
@@ -107,8 +108,8 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart,
     )
-    decision = plan(session, wish, project.text_of())
     files = {path: decode(_blob(project, version)) if version else None for path, version in working.items()}
+    decision = plan(session, wish, project.text_of())
     return Prepared(
         session=session,
         ask=ask,
@@ -162,6 +163,8 @@ def _check_present(project: Project, ask: Ask, working: Mapping[str, str | None]
     for path, version in working.items():
         if version is not None:
             continue
+        if ask.mode == "ask" and path not in ask.paths:
+            continue
         if ask.mode == "ask":
             raise FileMissing(f"there is no file {path}", "Check the name; paths are relative to where you are.")
         project.workspace.check_creatable(path)
@@ -170,13 +173,16 @@ def _check_present(project: Project, ask: Ask, working: Mapping[str, str | None]
 def _context(project: Project, session: Session, ask: Ask) -> list[NamedText]:
     texts = []
     for path in dict.fromkeys((*session.context, *ask.context)):
-        version = project.remember(path)
-        if version is not None:
-            texts.append(NamedText(name=path, text=decode(_blob(project, version)).text))
-        elif path in ask.context:
-            raise FileMissing(f"there is no file {path}", "Name an existing file after --context.")
-        else:
-            project.note(f"the context file {path} is gone and is left out")
+        try:
+            version = project.remember(path)
+            if version is None:
+                raise FileMissing(f"there is no file {path}", "Name an existing file after --context.")
+        except WorkspaceError as error:
+            if path in ask.context:
+                raise
+            project.note(f"the context file {path} is left out: {error.message}")
+            continue
+        texts.append(NamedText(name=path, text=decode(_blob(project, version)).text))
     return texts
 
 
@@ -184,7 +190,8 @@ def _blob(project: Project, version: str) -> bytes:
     data = project.store.blobs.get(version)
     if data is None:
         raise SessionCorrupt(
-            f"part {version[:12]} of the conversation is missing or damaged", "Continue with --restart."
+            f"part {version[:12]} of the conversation is missing or damaged",
+            "Continue with --restart; if a proposal is pending, drop it: gemchat discard",
         )
     return data
 

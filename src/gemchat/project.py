@@ -81,21 +81,28 @@ class Project:
         intent = session.intent
         if intent is None:
             return session
-        backwards = intent.kind == "undone"
-        written = []
-        for file in intent.files:
-            now = self.version(file.path)
-            if now == (file.before if backwards else file.after):
-                written.append(file)
-        if written:
-            for file in intent.files:
-                if self.version(file.path) == (file.after if backwards else file.before):
-                    self.put_version(file.path, file.before if backwards else file.after)
-            self.note("an interrupted change of files was completed")
-            session = replace(session, journal=(*session.journal, intent))
+        if self._has_begun(intent):
+            try:
+                self._move(intent, backwards=intent.kind == "undone")
+                session = replace(session, journal=(*session.journal, intent))
+                self.note("an interrupted change of files was completed")
+            except WorkspaceError as error:
+                self._move(intent, backwards=intent.kind != "undone")
+                self.note(f"an interrupted change of files was taken back: {error.message}")
         session = replace(session, intent=None)
         self.store.save(session)
         return session
+
+    def _has_begun(self, intent: Change) -> bool:
+        backwards = intent.kind == "undone"
+        return any(self.version(file.path) == (file.before if backwards else file.after) for file in intent.files)
+
+    def _move(self, change: Change, *, backwards: bool) -> None:
+        """Moves each file that still is at the one end of the change to the other."""
+        for file in change.files:
+            start, end = (file.after, file.before) if backwards else (file.before, file.after)
+            if self.version(file.path) == start:
+                self.put_version(file.path, end)
 
     def version(self, path: str) -> str | None:
         """The hash of the file on disk."""

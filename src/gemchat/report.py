@@ -19,13 +19,17 @@ from gemchat.project import Project
 
 
 class FileDiff(Value, frozen=True):
-    """One file's change; the texts are the whole decoded bytes, None for a file that is not there."""
+    """One file's change; the texts are the whole decoded bytes, None for a file that is not there.
+
+    `git_path` is the path as a patch must have it, from the root of the repository around the project.
+    """
 
     path: str
     before: str | None
     after: str | None
     mode: int
     tier: Tier = "exact"
+    git_path: str = ""
 
     @property
     def hunks(self) -> list[Hunk]:
@@ -38,7 +42,7 @@ class FileDiff(Value, frozen=True):
 
     @property
     def patch(self) -> str:
-        return git_patch(self.path, self.before, self.after, self.mode)
+        return git_patch(self.git_path or self.path, self.before, self.after, self.mode)
 
 
 class TargetState(Value, frozen=True):
@@ -76,10 +80,14 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
     diffs = []
     for change in changes:
         old, new = (change.after, change.before) if backwards else (change.before, change.after)
-        mode = project.workspace.mode(change.path)
         diffs.append(
             FileDiff(
-                path=change.path, before=text(change, old), after=text(change, new), mode=mode, tier=change.tier
+                path=change.path,
+                before=text(change, old),
+                after=text(change, new),
+                mode=project.workspace.mode(change.path),
+                tier=change.tier,
+                git_path=project.workspace.git_path(change.path),
             )
         )
     return diffs
@@ -185,7 +193,6 @@ def overview_json(state: Overview) -> dict[str, Any]:
 
 
 def log_json(session: Session, turns: Sequence[Turn]) -> dict[str, Any]:
-    became = history.outcomes(session)
     return {
         "session": session.name,
         "turns": [
@@ -197,7 +204,7 @@ def log_json(session: Session, turns: Sequence[Turn]) -> dict[str, Any]:
                 "status": turn.status,
                 "problem": turn.problem,
                 "files": [change.path for change in turn.proposal] or [file.path for file in turn.sent.files],
-                "outcome": turn_outcome(turn, became),
+                "outcome": turn_outcome(turn, session),
                 "sent": _sent_json(turn.sent, turn.sent.bytes, turn.sent.tokens),
                 "usage": usage_json(turn.usage),
                 "model": turn.model,
@@ -208,12 +215,15 @@ def log_json(session: Session, turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def turn_outcome(turn: Turn, became: dict[tuple[str, str], Any]) -> str | None:
+def turn_outcome(turn: Turn, session: Session) -> str | None:
     """What became of a turn's proposal, or that it still is one; None for a turn without."""
-    if not turn.proposal:
-        return None
-    kinds = [became.get((turn.id, change.path), "proposed") for change in turn.proposal]
-    return kinds[0] if len(set(kinds)) == 1 else "partially_applied"
+    became, pending = history.outcomes(session), history.pending_changes(session)
+    kinds = {
+        became.get((turn.id, change.path))
+        or ("proposed" if (waiting := pending.get(change.path)) and waiting.turn == turn.id else "replaced")
+        for change in turn.proposal
+    }
+    return ", ".join(sorted(kinds)) or None
 
 
 def error_json(error: GemchatError) -> dict[str, Any]:
@@ -248,11 +258,11 @@ def _changed_files(changes: Sequence[FileChange], diffs: Sequence[FileDiff]) -> 
             "path": change.path,
             "base_sha256": change.before,
             "proposal_sha256": change.after,
-            "added": diff.counts[0],
-            "removed": diff.counts[1],
+            "added": counts[0],
+            "removed": counts[1],
             "matched": change.tier,
         }
-        for change, diff in zip(changes, diffs, strict=True)
+        for change, counts in zip(changes, [diff.counts for diff in diffs], strict=True)
     ]
 
 

@@ -130,9 +130,9 @@ class Store:
         if self.exists(new):
             raise SessionError(f"there is a session named {new} already")
         self.save(msgspec.structs.replace(session, name=new))
-        self.remove(old)
         if self.current() == old:
             self.use(new)
+        self.remove(old)
 
     def remove(self, name: str) -> None:
         """Call with the lock held. The blobs stay: other sessions may share them."""
@@ -140,6 +140,8 @@ class Store:
             raise unknown(name)
         self._path(name).unlink()
         _backup(self._path(name)).unlink(missing_ok=True)
+        if self.current() == name:
+            self.use(DEFAULT_SESSION)
 
     def current(self) -> str:
         data = _read(self._directory / "project.json")

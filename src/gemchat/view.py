@@ -6,6 +6,7 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gemchat import report
-from gemchat.core import history
 from gemchat.core.contents import to_json
 from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
@@ -55,7 +55,9 @@ class View:
             _write(sys.stderr, f"{visible(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
-        _write(sys.stdout, f"{to_json(value)}\n")
+        """UTF-8 whatever the locale; on a terminal, where nothing may act, ASCII."""
+        text = json.dumps(value) if sys.stdout.isatty() else to_json(value)
+        _write_bytes(f"{text}\n".encode("utf-8", "replace"))
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -92,7 +94,10 @@ class View:
         import typer
 
         _write(sys.stderr, "  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
-        key = typer.getchar().lower()
+        try:
+            key = typer.getchar().lower()
+        except EOFError:
+            key = default
         word = choices.get(key, choices[default])
         _write(sys.stderr, f"{word}\n")
         return word
@@ -120,6 +125,9 @@ class View:
 
     def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False) -> None:
         """Coloured hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
+        if (patch or not self._colored()) and sys.stdout.isatty():
+            _write(sys.stdout, visible(report.patch(diffs)))
+            return
         if patch or not self._colored():
             _write_bytes(report.patch(diffs).encode())
             return
@@ -156,10 +164,9 @@ class View:
         _write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def log(self, session: Session, turns: Iterable[Turn]) -> None:
-        became = history.outcomes(session)
         for turn in turns:
             when = datetime.fromtimestamp(turn.at).astimezone().strftime("%Y-%m-%d %H:%M")
-            state = turn.status if turn.status != "complete" else report.turn_outcome(turn, became) or "answered"
+            state = turn.status if turn.status != "complete" else report.turn_outcome(turn, session) or "answered"
             _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
             _write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
 
@@ -190,8 +197,9 @@ class View:
             return
         from rich.console import Console
         from rich.status import Status
+        from rich.text import Text
 
-        self._status = Status(visible(text), console=Console(stderr=True, markup=False, highlight=False))
+        self._status = Status(Text(visible(text)), console=Console(stderr=True, markup=False, highlight=False))
         self._status.start()
 
     def _stop_waiting(self) -> None:
@@ -218,7 +226,7 @@ class View:
 
 def interactive() -> bool:
     """Whether questions may be asked: only when both ends of the conversation are a terminal."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def describe_sent(sent: Sent) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from gemchat.atomic import flush_directory, write_atomically
@@ -61,6 +62,8 @@ class Workspace:
         location = self._locate(path)
         try:
             if location.exists():
+                if not os.access(location, os.W_OK):
+                    raise WorkspaceError(f"{path} is write-protected", "Change its mode first.")
                 write_atomically(location, data, like=location)
             else:
                 write_atomically(location, data, mode=0o666 & ~_umask())
@@ -81,6 +84,21 @@ class Workspace:
         if not directory.is_dir():
             raise FileMissing(f"{path} cannot be created: there is no directory {directory}", "Create it first.")
 
+    def check_distinct(self, paths: Iterable[str]) -> None:
+        """Raises WorkspaceError when two of the paths lead to one file."""
+        found: dict[Path, str] = {}
+        for path in paths:
+            other = found.setdefault(self._locate(path), path)
+            if other != path:
+                raise WorkspaceError(f"{other} and {path} are the same file", "Name it once.")
+
+    def git_path(self, path: str) -> str:
+        """The path as git has it: from the root of the repository around the project, if there is one."""
+        for directory in (self.root, *self.root.parents):
+            if (directory / ".git").exists():
+                return (self.root / path).relative_to(directory).as_posix()
+        return path
+
     def mode(self, path: str) -> int:
         """The file's mode as git records it."""
         location = self._locate(path)
@@ -89,7 +107,10 @@ class Workspace:
     def _locate(self, path: str) -> Path:
         """Where the bytes of a project path really are, behind any links."""
         pure = PurePosixPath(path)
-        location = (self.root / pure).resolve()
+        try:
+            location = (self.root / pure).resolve()
+        except RuntimeError:
+            raise WorkspaceError(f"{path} is a link that leads to itself") from None
         if pure.is_absolute() or ".." in pure.parts or not location.is_relative_to(self.root):
             raise self._outside(path)
         return location

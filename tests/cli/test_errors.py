@@ -35,7 +35,7 @@ def test_no_key(gemchat: Gemchat) -> None:
         (["nonsense"], 2, "No such command 'nonsense'"),
         (["log", "-n", "0"], 2, "-n"),
         (["diff", "--color", "blue"], 2, "there is no colour mode 'blue'"),
-        (["ask", "x", "--backend", "soap"], 3, "there is no backend 'soap'"),
+        (["ask", "x", "--backend", "soap"], 2, "there is no backend 'soap'"),
         (["ask", "x", ".."], 5, "outside the project"),
         (["ask", "x", "/etc/passwd"], 5, "outside the project"),
         (["ask", "x", "dir"], 5, "not a regular file"),
@@ -118,6 +118,16 @@ def test_a_state_directory_that_cannot_be_written(gemchat: Gemchat, tmp_path: Pa
         result = gemchat(*arguments)
         assert (result.code, result.out) == (4, "")
         assert "state" in result.err
+
+
+def test_a_link_to_itself(gemchat: Gemchat) -> None:
+    (gemchat.root / "loop").symlink_to("loop")
+    assert gemchat("ask", "what?", "loop").code == 5
+
+
+def test_an_unknown_home_is_said(gemchat: Gemchat) -> None:
+    gemchat.environ["GEMCHAT_STATE_DIR"] = "~nobody-of-that-name/state"
+    assert gemchat("status").code == 3
 
 
 def test_a_file_name_that_no_model_can_be_told(gemchat: Gemchat) -> None:

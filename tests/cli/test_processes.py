@@ -86,6 +86,22 @@ def test_closed_streams_do_no_harm(gemchat: Gemchat, closed: str) -> None:
     assert gemchat("log", "--json").json["turns"][0]["status"] == "complete"
 
 
+def test_a_directory_that_is_gone(gemchat: Gemchat) -> None:
+    script = f'mkdir gone; cd gone; rmdir ../gone; "{sys.executable}" -m gemchat status'
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=gemchat.root, env=environ(gemchat), capture_output=True, check=False
+    )
+    assert done.returncode == 5
+    assert done.stderr == b"gemchat: the current directory does not exist any more\n"
+
+
+def test_a_model_name_is_no_markup(gemchat: Gemchat) -> None:
+    process = terminal(gemchat, "ask", "what?", "-m", "[/x]")
+    process.expect(pexpect.EOF)
+    process.close()
+    assert process.exitstatus == 0
+
+
 def test_several_at_once_lose_nothing(gemchat: Gemchat) -> None:
     gemchat.write("app.py", LONG)
     gemchat("ask", "first", "app.py")

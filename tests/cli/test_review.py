@@ -257,3 +257,66 @@ def test_merging_an_unchanged_file_is_applying(gemchat: Gemchat) -> None:
     file = proposed(gemchat)
     assert gemchat("apply", "--merge") == (0, "applied app.py\n", "")
     assert "line fifty" in file.read_text()
+
+
+def test_a_write_that_fails_takes_the_others_back(gemchat: Gemchat) -> None:
+    gemchat.write("a.py", LONG)
+    (gemchat.root / "sub").mkdir()
+    directive = {"replace": [["a.py", "line 7\n", "line seven\n"]], "write": [["sub/new.py", "x\n"]]}
+    assert gemchat("edit", json.dumps(directive), "a.py", "sub/new.py").code == 0
+    (gemchat.root / "sub").rmdir()
+    assert gemchat("apply").code == 5
+    assert (gemchat.root / "a.py").read_text() == LONG
+    assert gemchat("status").code == 0
+    (gemchat.root / "sub").mkdir()
+    assert gemchat("apply").code == 0
+
+
+def test_one_file_under_two_names_is_refused(gemchat: Gemchat) -> None:
+    gemchat.write("a.py", LONG)
+    (gemchat.root / "link.py").symlink_to("a.py")
+    result = gemchat("edit", "change", "a.py", "link.py")
+    assert (result.code, result.out) == (5, "")
+    assert "a.py and link.py are the same file" in result.err
+    for path, line in (("a.py", "7"), ("link.py", "8")):
+        gemchat.propose((f"line {line}\n", "changed\n"))
+        gemchat("edit", "change", path)
+    assert gemchat("apply").code == 5
+    assert (gemchat.root / "a.py").read_text() == LONG
+    assert gemchat("apply", "a.py").code == 0
+
+
+def test_a_patch_has_paths_of_the_repository_around(gemchat: Gemchat) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=gemchat.root.parent, check=True)
+    file = proposed(gemchat)
+    patch = gemchat("diff").out
+    assert patch.startswith("diff --git a/project/app.py b/project/app.py\n")
+    subprocess.run(["git", "apply"], cwd=gemchat.root, input=patch.encode(), check=True)
+    assert "line fifty" in file.read_text()
+
+
+def test_an_edit_back_to_the_file_leaves_nothing_pending(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    gemchat.propose(("line fifty\n", "line 50\n"))
+    code, out, err = gemchat("edit", "as it was", "-y")
+    assert (code, out) == (0, "")
+    assert "gemchat: this leads back to the file as it is; nothing is pending any more\n" in err
+    assert file.read_text() == LONG
+    assert gemchat("diff").code == 5
+
+
+def test_a_write_protected_file_is_left_alone(gemchat: Gemchat, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = proposed(gemchat)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    code, _, err = gemchat("apply")
+    assert (code, err) == (5, "gemchat: app.py is write-protected\nChange its mode first.\n")
+    assert file.read_text() == LONG
+
+
+def test_the_log_tells_what_became_of_each_proposal(gemchat: Gemchat) -> None:
+    proposed(gemchat)
+    gemchat.propose(("line fifty\n", "FIFTY\n"))
+    gemchat("edit", "louder")
+    assert [turn["outcome"] for turn in gemchat("log", "--json").json["turns"]] == ["replaced", "proposed"]
+    gemchat("apply")
+    assert [turn["outcome"] for turn in gemchat("log", "--json").json["turns"]] == ["replaced", "applied"]

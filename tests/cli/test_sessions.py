@@ -34,6 +34,13 @@ def test_names_are_found_renamed_and_removed(gemchat: Gemchat) -> None:
     assert gemchat("sessions").out == "* work\n"
 
 
+def test_removing_the_session_in_use_goes_back_to_the_first(gemchat: Gemchat) -> None:
+    gemchat("new", "work")
+    assert gemchat("sessions", "rm", "work").code == 0
+    assert gemchat("status", "--json").json["session"] == "main"
+    assert gemchat("sessions", "use", "main").code == 0
+
+
 def test_what_is_not_there_is_an_error(gemchat: Gemchat) -> None:
     missing = (4, "", "gemchat: there is no session named nope\nCreate it with: gemchat new nope\n")
     assert gemchat("sessions", "use", "nope") == missing

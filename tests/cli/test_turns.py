@@ -172,6 +172,48 @@ def test_only_the_edits_that_failed_are_asked_for_again(gemchat: Gemchat) -> Non
     assert gemchat.mind.contradictions == []
 
 
+def test_a_repair_that_repairs_nothing_is_no_proposal(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", LONG)
+    gemchat.propose(("line 5\n", "five\n"), ("lien 50", "fifty"))
+    gemchat.propose(explanation="I cannot.")
+    result = gemchat("edit", "words", "app.py", "-y")
+    assert (result.code, result.out) == (8, "")
+    assert "did not send the failed edits of app.py again" in result.err
+    assert file.read_text() == LONG
+    assert gemchat("diff").code == 5
+
+
+@pytest.mark.parametrize("source", ["a\0b\n", "\ufeffx = 2\n"])
+def test_a_reply_brings_no_nul_and_no_byte_order_mark(gemchat: Gemchat, source: str) -> None:
+    file = gemchat.write("app.py", "x = 1\n")
+    gemchat.mind.replies = [json.dumps({"explanation": "", "proposedSource": source})] * 2
+    code = gemchat("edit", "change", "app.py", "-y").code
+    assert (code, file.read_bytes()) == ((8, b"x = 1\n") if "\0" in source else (0, b"x = 2\n"))
+
+
+def test_a_follow_up_works_when_its_file_is_gone(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", "x = 1\n")
+    gemchat("ask", "what?", "app.py", "-c", "app.py")
+    file.write_bytes(b"\0")
+    assert gemchat("ask", "why?", "app.py").code == 5
+    file.unlink()
+    assert gemchat("ask", "why?", "--json").json["sent"]["files"][0]["source"] == "absent"
+    assert gemchat.mind.belief.files == {"app.py": None}
+
+
+def test_a_damaged_version_is_stored_again(gemchat: Gemchat) -> None:
+    gemchat.write("app.py", "x = 1\n")
+    gemchat("ask", "what?", "app.py")
+    for blob in (gemchat.root.parent / "state").rglob("blobs/*"):
+        blob.write_bytes(b"")
+    assert gemchat("ask", "why?").code == 0
+
+
+def test_json_is_utf_8_in_any_locale(gemchat: Gemchat, monkeypatch: pytest.MonkeyPatch) -> None:
+    gemchat.mind.replies = ["é🙂"]
+    assert gemchat("ask", "what?", "--json").json["reply"] == "é🙂"
+
+
 def test_text_left_out_is_refused_and_asked_for_again(gemchat: Gemchat) -> None:
     file = gemchat.write("app.js", "a();\nb();\n")
     elided = json.dumps({"explanation": "", "proposedSource": "c();\n// ... rest of the code unchanged\n"})
@@ -245,7 +287,7 @@ def test_context_goes_along_once(gemchat: Gemchat) -> None:
     assert gemchat("ask", "again?", "--json").json["sent"]["context"] is True
     library.unlink()
     result = gemchat("ask", "again?")
-    assert "the context file lib.py is gone and is left out" in result.err
+    assert "the context file lib.py is left out: there is no file lib.py" in result.err
     assert [*gemchat.mind.belief.context] == []
 
 

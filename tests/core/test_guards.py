@@ -29,7 +29,6 @@ PLACEHOLDERS = [
     "// 现有代码",
     "# (unchanged)",
     "[... rest of file ...]",
-    "...rest",
     "  # other methods remain unchanged",
     "// The rest of the implementation stays the same as before",
     "// same as before",
@@ -57,6 +56,14 @@ PLACEHOLDERS = [
 ]
 
 HONEST = [
+    "# Existing tests",
+    "# Remaining code",
+    "* other functions",
+    "# Other classes",
+    "# Original code",
+    "[rest]",
+    "<suite>",
+    "<etc>",
     "# Return the rest",
     "x = [...]",
     "...",
@@ -110,6 +117,12 @@ def test_what_the_base_has_is_fine() -> None:
 def test_an_ellipsis_is_python() -> None:
     assert elided_line("a.pyi", "", "...\n") is None
     assert elided_line("a.c", "", "...\n") == "..."
+    assert elided_line("a.yaml", "", "...\n") is None
+
+
+def test_prose_has_other_marks() -> None:
+    assert elided_line("README.md", "", "# The rest of the code is unchanged\n") is None
+    assert elided_line("README.md", "", "[... rest of the file ...]\n") == "[... rest of the file ...]"
 
 
 def test_shrinking() -> None:

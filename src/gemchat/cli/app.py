@@ -16,7 +16,7 @@ from gemchat.cli import inspect, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
-from gemchat.errors import GemchatError, UsageError
+from gemchat.errors import ConfigError, GemchatError, UsageError, WorkspaceError
 from gemchat.view import View
 
 INTERRUPTED = 130
@@ -88,7 +88,10 @@ def _failed(error: GemchatError, arguments: Sequence[str]) -> int:
 
 
 def _bug(error: Exception, here: Surroundings) -> GemchatError:
-    log = state_directory(here.environ) / "gemchat.log"
+    try:
+        log = state_directory(here.environ) / "gemchat.log"
+    except ConfigError as unusable:
+        return unusable
     try:
         _append(log, "".join(traceback.format_exception(error)))
     except OSError:
@@ -103,6 +106,16 @@ def _append(log: Path, text: str) -> None:
     with log.open("a", encoding="utf-8") as file:
         log.chmod(0o600)
         file.write(text)
+
+
+def main() -> int:
+    """One command line of this process."""
+    prepare_streams()
+    try:
+        here = Surroundings()
+    except FileNotFoundError:
+        return _failed(WorkspaceError("the current directory does not exist any more"), sys.argv[1:])
+    return run(sys.argv[1:], here)
 
 
 def prepare_streams() -> None:

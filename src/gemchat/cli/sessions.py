@@ -11,7 +11,7 @@ from gemchat.cli.surroundings import Surroundings
 from gemchat.core.model import Session
 from gemchat.errors import SessionError
 from gemchat.project import Project
-from gemchat.store import check_name, unknown
+from gemchat.store import DEFAULT_SESSION, check_name, unknown
 from gemchat.view import View
 
 app = typer.Typer(help="List, use, rename and remove sessions.", invoke_without_command=True)
@@ -60,7 +60,7 @@ def use(
     view = View(as_json=as_json)
     place = _place(ctx, view, project)
     with place.store.lock():
-        if not place.store.exists(name):
+        if name != DEFAULT_SESSION and not place.store.exists(name):
             raise unknown(name)
         place.store.use(name)
     _told(view, place, f"using session {name}")

@@ -27,6 +27,7 @@ _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whol
 _AFTERWARDS = {
     "apply": "applied; take it back with: gemchat undo",
     "discard": "discarded; no file was touched",
+    "nothing": "this leads back to the file as it is; nothing is pending any more",
     "keep": "pending; write it with: gemchat apply, drop it with: gemchat discard",
 }
 
@@ -171,15 +172,18 @@ def _show_proposal(view: View, place: Project, turn: Turn, *, apply_it: bool) ->
         for warning in turn.warnings:
             view.note(f"warning: {warning}")
         view.turn(turn, place.session)
+    open_changes = [change for change in turn.proposal if change.after != change.before]
     choice = "apply" if apply_it else "keep"
-    if not apply_it and not view.as_json and interactive():
+    if not open_changes:
+        choice = "nothing"
+    elif not apply_it and not view.as_json and interactive():
         choice = view.choose({"a": "apply", "d": "discard", "k": "keep"}, default="k")
-    paths = [change.path for change in turn.proposal]
+    paths = [change.path for change in open_changes]
     if choice == "apply":
         changes.apply(place, paths)
     elif choice == "discard":
         changes.discard(place, paths)
     if view.as_json:
-        view.json(report.turn_json(place, turn, status="applied" if apply_it else "proposed"))
+        view.json(report.turn_json(place, turn, status="applied" if choice == "apply" else "proposed"))
     else:
         view.note(_AFTERWARDS[choice])

@@ -18,6 +18,7 @@ Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
+_EXACT_UP_TO = 100_000  # pairs of lines; beyond it, lines that recur all over are no anchors, or it takes minutes
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -51,7 +52,8 @@ def split_lines(text: str) -> list[str]:
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both."""
     head, tail = _common_ends(old, new)
-    middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
+    middle = SequenceMatcher(None, before, after, autojunk=len(before) * len(after) > _EXACT_UP_TO)
     codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
     codes += [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle.get_opcodes()]
     if tail:
@@ -108,7 +110,7 @@ def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644)
 
 def apply_patch(text: str, diff: str) -> str:
     """Applies a unified diff exactly where it says. Raises ValueError when a line is not as the diff has it."""
-    return apply_hunks(text, _parsed(diff))
+    return apply_hunks(text, parsed(diff))
 
 
 def apply_hunks(text: str, changes: Iterable[Hunk]) -> str:
@@ -168,7 +170,8 @@ def _printed(hunk: Hunk) -> str:
     return f"{hunk.header}\n{body}"
 
 
-def _parsed(diff: str) -> Iterator[Hunk]:
+def parsed(diff: str) -> Iterator[Hunk]:
+    """The hunks of a unified diff. Raises ValueError where it is none."""
     lines = split_lines(diff)
     start = next((i for i, line in enumerate(lines) if line.startswith("@@ ")), 0)
     while start < len(lines):

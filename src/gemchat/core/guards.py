@@ -50,6 +50,14 @@ _PHRASES = (
     r"(?:此处|此處|以下)?省略.*|(?:代码)?保持不变",
 )
 _PLACEHOLDER = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES), re.IGNORECASE)
+_SURE = re.compile(
+    r"\brest of\b|remainder of|existing code|unchanged|untouched|unmodified|remains?\b|stays?\b|\bsame as\b"
+    r"|omitted|elided|truncated|\bsnip|brevity|code here|goes here|keep the|unverändert|\bbleib|bestehender code"
+    r"|gekürzt|inchang|identique|existante?s?\b|\b(?:suite|reste) d|[\u3040-\u30ff\u4e00-\u9fff]",
+    re.IGNORECASE,
+)
+_DOTS_ARE_SYNTAX = (".py", ".pyi", ".yaml", ".yml", ".adoc", ".rst")
+_PROSE = (".md", ".rst", ".adoc", ".txt")  # "#" and "*" begin headings and lists there
 _EDGES = " \t.…⋯。-–—=*:()（）[]【】<>《》"
 
 
@@ -79,11 +87,14 @@ def broken_syntax(path: str, base: str | None, new: str) -> str | None:
 def _stands_for_more(line: str, path: str) -> bool:
     stripped = line.strip()
     if _DOTS.fullmatch(stripped):
-        return "…" in stripped or "⋯" in stripped or not path.endswith((".py", ".pyi"))
-    found = _COMMENT.fullmatch(line) or _BRACKETED.fullmatch(line)
+        return "…" in stripped or "⋯" in stripped or not path.endswith(_DOTS_ARE_SYNTAX)
+    found = None if path.endswith(_PROSE) else _COMMENT.fullmatch(line)
+    found = found or _BRACKETED.fullmatch(line)
     if found is None:
         return False
     said = found["said"]
+    if not (_DOTS.search(said) or _SURE.search(said)):
+        return False
     words = _DOTS.sub(" ", said).strip(_EDGES)
     if not words:
         return bool(_DOTS.search(said)) and not said.strip(" .…").strip("-=*#")

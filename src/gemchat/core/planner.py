@@ -24,7 +24,7 @@ from gemchat.core.contents import (
     to_json,
     user_payload,
 )
-from gemchat.core.diff import count, hunks, unified
+from gemchat.core.diff import count, parsed, unified
 from gemchat.core.model import (
     Backend,
     FileRef,
@@ -178,7 +178,7 @@ def _choose(ref: FileRef, held: Mapping[str, str | None], mentioned: bool, text_
 
 def _delta_or_full(ref: FileRef, before: str, old: str, new: str, text_of: TextOf) -> _Choice:
     diff = unified(old, new, old_name=ref.path, new_name=ref.path)
-    added, removed = count(hunks(old, new))
+    added, removed = count(parsed(diff))
     if 2 * len(diff) >= len(new):
         return _full(ref, f"changed +{added} -{removed}, too much for a diff", text_of)
     delta = Delta(before=before, after=ref.sha256 or "", diff=diff)

@@ -121,6 +121,9 @@ def resolve(reply: EditReply, bases: Bases, *, may_shrink: bool = False) -> Reso
     files, tiers = {}, {}
     for path, matches in placed.items():
         data = _spliced(matches, bases[path])
+        if b"\0" in data:
+            failed.append(FailedEdit(path=path, search="", reason=f"the reply makes a binary file of {path}"))
+            continue
         problem = _doubt(path, bases[path], data, whole=bool(reply.whole), may_shrink=may_shrink)
         if problem:
             failed.append(FailedEdit(path=path, search="", reason=problem))
@@ -198,7 +201,8 @@ def _doubt(path: str, base: TextFile | None, data: bytes, *, whole: bool, may_sh
 
 
 def _as_shown(text: str, base: str) -> str:
-    """Models sometimes write CRLF where they were shown LF; a file that has no CR in its text gets none."""
+    """Models sometimes write CRLF where they were shown LF, or a byte order mark; texts without them get none."""
+    text = text if base.startswith("\ufeff") else text.removeprefix("\ufeff")
     return text if "\r" in base else text.replace("\r\n", "\n")
 
 
