@@ -156,3 +156,9 @@ def test_schemas() -> None:
     assert files is not None
     assert whole["required"] == ["explanation", "proposedSource"]
     assert files["properties"]["files"]["items"]["required"] == ["path", "proposedSource"]
+
+
+def test_a_text_with_a_nul_is_no_text() -> None:
+    found = resolve(parse('{"explanation":"","proposedSource":"a\\u0000b"}'), {"f": decode(b"a\n")})
+    assert [failed.reason for failed in found.failed] == ["the reply makes a binary file of f"]
+    assert found.files == {}
