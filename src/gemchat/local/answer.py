@@ -31,7 +31,8 @@ class Desk:
 class Answer:
     """Iterates over the pieces of text, once. `text` and `usage` run along and are final after the last piece.
 
-    Whoever stops iterating stops the mind.
+    An empty piece is a sign of life: it is passed on, so that a client which has hung up is noticed while the mind
+    is still at work. Whoever stops iterating stops the mind.
     """
 
     def __init__(self, desk: Desk, prompt: Prompt) -> None:
@@ -39,7 +40,7 @@ class Answer:
         self._prompt = prompt
         self._override: Usage | None = None
         self._pieces = self._guarded(desk.mind)
-        self._first = next(self._pieces, "")
+        self._first = next(self._pieces, None)
         self.text = ""
         with desk.lock:
             self._usage = desk.meter.quote(prompt, desk.clock())
@@ -55,16 +56,16 @@ class Answer:
 
     def __iter__(self) -> Iterator[str]:
         with closing(self._pieces):
-            yield from self._taken(self._first)
+            if self._first is not None:
+                yield self._taken(self._first)
             for piece in self._pieces:
-                yield from self._taken(piece)
+                yield self._taken(piece)
         with self._desk.lock:
             self._usage = self._desk.meter.bill(self._prompt, self.text, self._desk.clock())
 
-    def _taken(self, piece: str) -> Iterator[str]:
+    def _taken(self, piece: str) -> str:
         self.text += piece
-        if piece:
-            yield piece
+        return piece
 
     def _guarded(self, mind: Mind) -> Generator[str, None, None]:
         try:
