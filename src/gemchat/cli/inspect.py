@@ -8,10 +8,9 @@ import typer
 
 from gemchat import report
 from gemchat.cli import options
-from gemchat.cli.surroundings import Surroundings
+from gemchat.cli.surroundings import opened
 from gemchat.core.model import Turn
 from gemchat.errors import UsageError
-from gemchat.view import View
 
 
 def status(
@@ -21,9 +20,8 @@ def status(
     project: options.ProjectRoot = None,
 ) -> None:
     """Show the conversation, its files and what the model knows of them."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    state = report.overview(here.project(view, session=session, root=project))
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    state = report.overview(place)
     if as_json:
         view.json(report.overview_json(state))
     else:
@@ -38,9 +36,7 @@ def show(
     project: options.ProjectRoot = None,
 ) -> None:
     """Show one turn: what was asked, what came back, and the change it proposed."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
     turns = [entry for entry in place.load().journal if isinstance(entry, Turn)]
     found = next((entry for entry in turns if entry.id == turn), None)
     if found is None:
@@ -61,9 +57,8 @@ def log(
     project: options.ProjectRoot = None,
 ) -> None:
     """List the turns, newest last, with what was sent and what became of their proposals."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    conversation = here.project(view, session=session, root=project).load()
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    conversation = place.load()
     turns = [entry for entry in conversation.journal if isinstance(entry, Turn)][-number:]
     if as_json:
         view.json(report.log_json(conversation, turns))

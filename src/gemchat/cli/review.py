@@ -9,9 +9,8 @@ import typer
 
 from gemchat import changes, report
 from gemchat.cli import options
-from gemchat.cli.surroundings import Surroundings
+from gemchat.cli.surroundings import opened, paths_of
 from gemchat.errors import UsageError
-from gemchat.view import View
 
 _COLORS = ("auto", "always", "never")
 
@@ -31,10 +30,8 @@ def diff(
     """Show what is pending; in a pipe as a patch for git apply."""
     if color not in _COLORS:
         raise UsageError(f"there is no colour mode {color!r}", f"Choose one of: {', '.join(_COLORS)}.")
-    view = View(as_json=as_json, color=color)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
-    pending = changes.select(place.load(), here.paths(place, files))
+    view, place = opened(ctx, session=session, root=project, as_json=as_json, color=color)
+    pending = changes.select(place.load(), paths_of(ctx, place, files))
     diffs = report.file_diffs(place, pending)
     if as_json:
         view.json(report.diff_json(pending, diffs))
@@ -61,10 +58,8 @@ def apply(
     """Write what is pending, all files or none."""
     if (hunks is not None and merge) or (hunks is None and drop_rest):
         raise UsageError("--hunks goes without --merge, and --drop-rest goes with --hunks")
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
-    paths = here.paths(place, files)
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    paths = paths_of(ctx, place, files)
     if hunks is None:
         change = changes.apply(place, paths, merge=merge)
     else:
@@ -80,10 +75,8 @@ def discard(
     project: options.ProjectRoot = None,
 ) -> None:
     """Drop what is pending; no file is touched."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
-    view.change(changes.discard(place, here.paths(place, files)))
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    view.change(changes.discard(place, paths_of(ctx, place, files)))
 
 
 def undo(
@@ -93,9 +86,8 @@ def undo(
     project: options.ProjectRoot = None,
 ) -> None:
     """Take back the newest apply."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    view.change(changes.undo(here.project(view, session=session, root=project)))
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    view.change(changes.undo(place))
 
 
 def redo(
@@ -105,9 +97,8 @@ def redo(
     project: options.ProjectRoot = None,
 ) -> None:
     """Repeat the apply that was taken back last."""
-    view = View(as_json=as_json)
-    here: Surroundings = ctx.obj
-    view.change(changes.redo(here.project(view, session=session, root=project)))
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    view.change(changes.redo(place))
 
 
 def _numbers(listed: str) -> set[int]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gemchat.cli import options
-from gemchat.cli.surroundings import Surroundings
+from gemchat.cli.surroundings import opened
 from gemchat.core.model import Session
 from gemchat.errors import SessionError
 from gemchat.project import Project
@@ -24,8 +24,7 @@ def new(
     project: options.ProjectRoot = None,
 ) -> None:
     """Start a new conversation in this project and use it from now on."""
-    view = View(as_json=as_json)
-    place = _place(ctx, view, project)
+    view, place = opened(ctx, root=project, as_json=as_json)
     with place.store.lock():
         taken = place.store.names()
         name = name or next(free for n in range(2, 10_000) if (free := f"chat-{n}") not in taken)
@@ -39,8 +38,7 @@ def new(
 @app.callback()
 def sessions(ctx: typer.Context, as_json: options.AsJson = False, project: options.ProjectRoot = None) -> None:
     if ctx.invoked_subcommand is None:
-        view = View(as_json=as_json)
-        _listed(view, _place(ctx, view, project))
+        _listed(*opened(ctx, root=project, as_json=as_json))
 
 
 @app.command("list")
@@ -48,8 +46,7 @@ def list_sessions(
     ctx: typer.Context, as_json: options.AsJson = False, project: options.ProjectRoot = None
 ) -> None:
     """List the project's sessions; the one in use has a star."""
-    view = View(as_json=as_json)
-    _listed(view, _place(ctx, view, project))
+    _listed(*opened(ctx, root=project, as_json=as_json))
 
 
 @app.command()
@@ -57,8 +54,7 @@ def use(
     ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
 ) -> None:
     """Use another session from now on."""
-    view = View(as_json=as_json)
-    place = _place(ctx, view, project)
+    view, place = opened(ctx, root=project, as_json=as_json)
     with place.store.lock():
         if name != DEFAULT_SESSION and not place.store.exists(name):
             raise unknown(name)
@@ -71,8 +67,7 @@ def rename(
     ctx: typer.Context, old: str, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
 ) -> None:
     """Give a session another name."""
-    view = View(as_json=as_json)
-    place = _place(ctx, view, project)
+    view, place = opened(ctx, root=project, as_json=as_json)
     with place.store.lock():
         place.store.rename(old, check_name(name))
     _told(view, place, f"session {old} is now {name}")
@@ -83,16 +78,10 @@ def remove(
     ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
 ) -> None:
     """Remove a session with everything it remembers; files are not touched."""
-    view = View(as_json=as_json)
-    place = _place(ctx, view, project)
+    view, place = opened(ctx, root=project, as_json=as_json)
     with place.store.lock():
         place.store.remove(name)
     _told(view, place, f"removed session {name}")
-
-
-def _place(ctx: typer.Context, view: View, project: str | None) -> Project:
-    here: Surroundings = ctx.obj
-    return here.project(view, root=project)
 
 
 def _told(view: View, place: Project, text: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
 from msgspec.structs import replace
 
 from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, settings, state_directory
@@ -91,3 +92,22 @@ class Surroundings:
         from gemchat.gemini import connect
 
         return connect(wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS)
+
+
+def opened(
+    ctx: typer.Context,
+    *,
+    session: str | None = None,
+    root: str | None = None,
+    as_json: bool = False,
+    color: str = "auto",
+) -> tuple[View, Project]:
+    """What a local command works with: how it shows things, and the session it is about."""
+    view = View(as_json=as_json, color=color)
+    here: Surroundings = ctx.obj
+    return view, here.project(view, session=session, root=root)
+
+
+def paths_of(ctx: typer.Context, place: Project, names: list[str] | None) -> tuple[str, ...]:
+    here: Surroundings = ctx.obj
+    return here.paths(place, names)
