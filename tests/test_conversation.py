@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gemchat import changes
+from gemchat.blobs import sha256
 from gemchat.chat import Chat
-from gemchat.core.contents import to_json
+from gemchat.core.contents import payload_of, to_json
 from gemchat.core.model import Backend, Session, Transport
 from gemchat.core.textfile import decode
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, ProposalRejected
 from gemchat.gemini import connect
+from gemchat.local.mind import Prompt
 from gemchat.local.server import LoopbackServer
 from gemchat.prepare import Ask
 from gemchat.project import Project
@@ -51,6 +53,11 @@ class Account:
     targets: list[str] = field(default_factory=list)
     belief: dict[str, str | None] = field(default_factory=dict)
     doubtful: set[str] = field(default_factory=set)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+
+    def became(self, outcome: str, *texts: bytes) -> None:
+        self.outcomes |= {sha256(text): outcome for text in texts}
 
 
 class Conversation(RuleBasedStateMachine):
@@ -112,13 +119,25 @@ class Conversation(RuleBasedStateMachine):
         """Beyond being right, a turn must not send what the model is known to believe already."""
         before = {path: text for path, text in self.mine.belief.items() if path not in self.mine.doubtful}
         self.mine.belief = {}
-        turn = Chat(self.project, lambda: nullcontext(self.transport)).send(ask)
+        heard = len(self.replica.prompts)
+        try:
+            turn = Chat(self.project, lambda: nullcontext(self.transport)).send(ask)
+        finally:
+            self.outcomes_are_told(self.replica.prompts[heard:])
         for file in turn.sent.files:
             working = self.store.blobs.get(file.sha256 or "")
             known = working is not None and before.get(file.path) == decode(working).text
             assert (file.source == "synchronized") >= (known and turn.sent.route == "continue")
         self.mine.belief = self.replica.belief.files
         self.mine.doubtful -= {file.path for file in turn.sent.files}
+
+    def outcomes_are_told(self, prompts: list[Prompt]) -> None:
+        """Each outcome once, and again when it changes."""
+        payloads = [payload_of(prompt.messages[-1]) for prompt in prompts]
+        told = {o["proposalSha256"]: o["outcome"] for payload in payloads for o in payload.get("outcomes", ())}
+        mine = self.mine
+        assert told == {name: became for name, became in mine.outcomes.items() if mine.told.get(name) != became}
+        mine.told |= told
 
     def ask(self, *paths: str, restart: str = "") -> None:
         self.mine.targets = list(paths) or self.mine.targets
@@ -130,6 +149,9 @@ class Conversation(RuleBasedStateMachine):
     def edit(self, directive: object, after: dict[str, bytes], *paths: str) -> None:
         """The change is proposed from the working texts; a proposal for a text that is gone is dropped."""
         self.mine.targets = list(paths)
+        for path in paths:
+            if path in self.mine.pending and self.mine.pending[path][0] != self.disk[path]:
+                self.mine.became("stale", self.mine.pending[path][1])
         self.take_turn(
             Ask(mode="edit", prompt=to_json(directive), model=self.model, backend=self.backend, paths=paths)
         )
@@ -235,6 +257,7 @@ class Conversation(RuleBasedStateMachine):
             return
         changes.apply(self.project, paths)
         self.disk.update({path: after for path, (_, after) in chosen.items()})
+        self.mine.became("applied", *(after for _, after in chosen.values()))
         self.mine.undo.append(chosen)
         self.mine.redo.clear()
         for path in chosen:
@@ -245,6 +268,7 @@ class Conversation(RuleBasedStateMachine):
     def discard(self, data: st.DataObject) -> None:
         path = data.draw(st.sampled_from(list(self.mine.pending)))
         changes.discard(self.project, [path])
+        self.mine.became("discarded", self.mine.pending[path][1])
         del self.mine.pending[path]
 
     @rule()
@@ -273,6 +297,7 @@ class Conversation(RuleBasedStateMachine):
         else:
             step(self.project)
             self.disk.update({path: pair[then] for path, pair in source[-1].items()})
+            self.mine.became("applied" if then else "undone", *(after for _, after in source[-1].values()))
             target.append(source.pop())
 
     @rule(path=FILES, row=st.integers(0, 60))
