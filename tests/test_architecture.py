@@ -22,6 +22,7 @@ ALLOWED = {
     "blobs": {"atomic", "errors"},
     "workspace": {"atomic", "errors"},
     "config": {"core", "errors"},
+    "shell": {"errors"},
     "store": {"atomic", "blobs", "core", "errors"},
     "project": {"blobs", "core", "errors", "store", "workspace"},
     "changes": {"core", "errors", "project"},

@@ -157,7 +157,7 @@ class Chat:
                 carried=decision.carried,
                 context=decision.context,
                 outcomes=decision.outcomes,
-                attachments=tuple(attachment.name for attachment in ask.attachments),
+                attachments=tuple(text.name for text in (*prepared.session.attached, *ask.attachments)),
             ),
             reply=text,
             explanation=text if ask.mode == "ask" else "",

@@ -19,13 +19,14 @@ from gemchat.core.model import (
     FileRef,
     Message,
     Mode,
+    NamedText,
     ReplyFormat,
     Request,
     Session,
     Turn,
     Value,
 )
-from gemchat.core.planner import NamedText, Plan, Wish, plan
+from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.textfile import TextFile, decode
 from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
@@ -104,7 +105,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         backend=ask.backend,
         targets=tuple(FileRef(path=path, sha256=version) for path, version in working.items()),
         context=tuple(_context(project, session, ask)),
-        attachments=ask.attachments,
+        attachments=(*session.attached, *ask.attachments),
         failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart,
     )

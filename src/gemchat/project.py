@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gemchat.blobs import sha256
 from gemchat.core import history
-from gemchat.core.model import Change, ChangeKind, FileChange, Remote, Session, Turn
+from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Remote, Session, Turn
 from gemchat.core.textfile import decode
 from gemchat.errors import NotText, WorkspaceError
 from gemchat.store import DEFAULT_SESSION, Store, unknown
@@ -61,8 +61,18 @@ class Project:
             turn = _numbered(turn, session)
             head = session.head if turn.status == "incomplete" else turn.id
             sticky = tuple(dict.fromkeys((*session.context, *context)))
-            self.store.save(replace(session, journal=(*session.journal, turn), head=head, context=sticky))
+            waiting = session.attached
+            if turn.status != "incomplete":
+                waiting = tuple(text for text in waiting if text.name not in turn.sent.attachments)
+            recorded = replace(session, journal=(*session.journal, turn), head=head)
+            self.store.save(replace(recorded, context=sticky, attached=waiting))
             return turn
+
+    def attach(self, text: NamedText) -> None:
+        """Lets a text go along with the next turn."""
+        with self.locked() as session:
+            others = tuple(other for other in session.attached if other.name != text.name)
+            self.store.save(replace(session, attached=(*others, text)))
 
     def with_change(
         self, session: Session, kind: ChangeKind, files: Sequence[FileChange], *, dropped: bool = False

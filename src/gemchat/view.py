@@ -102,6 +102,15 @@ class View:
         _write(sys.stderr, f"{word}\n")
         return word
 
+    def output(self, data: bytes) -> None:
+        """What a command of the user's prints, as it is: a result."""
+        _write_bytes(data)
+
+    def beside(self, data: bytes) -> None:
+        """What a command prints that only checks something: beside the result."""
+        if not self.quiet:
+            _write(sys.stderr, data.decode("utf-8", "replace"))
+
     def explanation(self, text: str) -> None:
         """Why an edit is proposed: beside the result, not part of it."""
         if text and not self.quiet:

@@ -9,8 +9,8 @@ from gemchat.core import planner
 from gemchat.core.contents import payload_of
 from gemchat.core.diff import apply_patch
 from gemchat.core.economics import estimate_tokens
-from gemchat.core.model import FileRef, Remote
-from gemchat.core.planner import NamedText, Plan, Wish
+from gemchat.core.model import FileRef, NamedText, Remote
+from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
 from tests.core.sessions import Script
 from tests.core.strategies import texts

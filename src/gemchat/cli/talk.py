@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from gemchat import changes, report
 from gemchat.chat import Chat
 from gemchat.cli import options
+from gemchat.cli.commands import edit_until
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
-from gemchat.core.model import Mode, ReplyFormat, Turn
-from gemchat.core.planner import NamedText
+from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
 from gemchat.diffview import MATCHED
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
@@ -27,6 +27,7 @@ _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whol
 _AFTERWARDS = {
     "apply": "applied; take it back with: gemchat undo",
     "discard": "discarded; no file was touched",
+    "check": "the check passes; the change is applied, take it back with: gemchat undo",
     "nothing": "this leads back to the file as it is; nothing is pending any more",
     "keep": "pending; write it with: gemchat apply, drop it with: gemchat discard",
 }
@@ -79,6 +80,15 @@ def edit(
     reply_format: Annotated[
         str, typer.Option("--format", metavar="auto|edits|whole", help="How the model writes the change.")
     ] = "auto",
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="CMD", help="Apply, run CMD, and take it back if CMD fails.")
+    ] = None,
+    check_timeout: Annotated[
+        float, typer.Option("--check-timeout", metavar="SECONDS", min=1, help="How long CMD may take.")
+    ] = 300,
+    retries: Annotated[
+        int, typer.Option("--retries", metavar="N", min=0, help="How often to ask again when CMD failed.")
+    ] = 2,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -103,6 +113,9 @@ def edit(
     chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:
         return _show_decision(view, place, question)
+    if check is not None:
+        turn = edit_until(check, chat, question, view, timeout=check_timeout, retries=retries)
+        return _show_proposal(view, place, turn, applied=True)
     with view.answer(chosen.model):
         turn = chat.send(question)
     return _show_proposal(view, place, turn, apply_it=yes)
@@ -161,7 +174,9 @@ def _show_decision(view: View, place: Project, question: Ask) -> None:
         view.decision(prepared)
 
 
-def _show_proposal(view: View, place: Project, turn: Turn, *, apply_it: bool) -> None:
+def _show_proposal(
+    view: View, place: Project, turn: Turn, *, apply_it: bool = False, applied: bool = False
+) -> None:
     if not view.as_json:
         view.explanation(turn.explanation)
         diffs = report.file_diffs(place, turn.proposal)
@@ -173,17 +188,22 @@ def _show_proposal(view: View, place: Project, turn: Turn, *, apply_it: bool) ->
             view.note(f"warning: {warning}")
         view.turn(turn, place.session)
     open_changes = [change for change in turn.proposal if change.after != change.before]
-    choice = "apply" if apply_it else "keep"
-    if not open_changes:
-        choice = "nothing"
-    elif not apply_it and not view.as_json and interactive():
-        choice = view.choose({"a": "apply", "d": "discard", "k": "keep"}, default="k")
+    choice = "nothing"
+    if open_changes:
+        choice = "check" if applied else "apply" if apply_it else _chosen(view)
     paths = [change.path for change in open_changes]
     if choice == "apply":
         changes.apply(place, paths)
     elif choice == "discard":
         changes.discard(place, paths)
     if view.as_json:
-        view.json(report.turn_json(place, turn, status="applied" if choice == "apply" else "proposed"))
+        view.json(report.turn_json(place, turn, status="applied" if choice in ("apply", "check") else "proposed"))
     else:
         view.note(_AFTERWARDS[choice])
+
+
+def _chosen(view: View) -> str:
+    """What the user wants of a proposal; it is kept where nobody can be asked."""
+    if view.as_json or not interactive():
+        return "keep"
+    return view.choose({"a": "apply", "d": "discard", "k": "keep"}, default="k")

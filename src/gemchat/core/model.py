@@ -148,10 +148,18 @@ class Change(Value, frozen=True, tag="change"):
 Entry: TypeAlias = Turn | Change
 
 
+class NamedText(Value, frozen=True):
+    """A text that goes along: a context file, piped input, the output of a command."""
+
+    name: str
+    text: str
+
+
 class Session(Value, frozen=True):
     """A conversation: its journal, the newest turn on the current path, and the sticky read-only context.
 
     `intent` is a change that was begun and not yet recorded; it is set only while files are being written.
+    `attached` are texts that go along with the next turn.
     """
 
     name: str
@@ -160,6 +168,7 @@ class Session(Value, frozen=True):
     head: str | None = None
     context: tuple[str, ...] = ()
     intent: Change | None = None
+    attached: tuple[NamedText, ...] = ()
 
 
 class Request(Value, frozen=True):

@@ -30,6 +30,7 @@ from gemchat.core.model import (
     FileRef,
     Message,
     Mode,
+    NamedText,
     Outcome,
     Route,
     SentFile,
@@ -45,13 +46,6 @@ RECENT_TURNS = 8
 SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
 
 TextOf: TypeAlias = Callable[[str], str | None]
-
-
-class NamedText(Value, frozen=True):
-    """A read-only text that goes along: a context file or an attachment."""
-
-    name: str
-    text: str
 
 
 class Wish(Value, frozen=True):

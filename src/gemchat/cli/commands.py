@@ -1,0 +1,67 @@
+"""run, and the check of edit: what a command prints goes to the model."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from gemchat import changes, shell
+from gemchat.chat import Chat
+from gemchat.cli import options
+from gemchat.cli.surroundings import opened
+from gemchat.core.folding import fold
+from gemchat.core.model import NamedText, Turn
+from gemchat.errors import ProposalRejected
+from gemchat.prepare import Ask
+from gemchat.view import View
+
+OUTPUT_LIMIT = 4_000  # estimated tokens of a command's output that a turn carries
+
+
+def run(
+    ctx: typer.Context,
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")],
+    session: options.SessionName = None,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Run a command and attach what it prints, and its exit code, to the next turn."""
+    view, place = opened(ctx, session=session, root=project)
+    finished = shell.run(command, ctx.obj.directory, view.output)
+    place.attach(_named(shlex.join(command), finished))
+    view.note("what it printed goes along with the next turn")
+    raise typer.Exit(finished.code if finished.code >= 0 else 128 - finished.code)
+
+
+def edit_until(check: str, chat: Chat, question: Ask, view: View, *, timeout: float, retries: int) -> Turn:
+    """Applies an edit and runs the check; while it fails, takes the edit back and asks again with the output."""
+    place = chat.project
+    asked, tries = question, 0
+    while True:
+        with view.answer(asked.model):
+            turn = chat.send(asked)
+        changes.apply(place, [change.path for change in turn.proposal])
+        try:
+            finished = shell.run(check, place.workspace.root, view.beside, timeout)
+        except BaseException:
+            changes.undo(place)
+            raise
+        if finished.code == 0:
+            return turn
+        changes.undo(place)
+        view.note(f"the check ended with {finished.code}; the change was taken back")
+        tries += 1
+        if tries > retries:
+            raise ProposalRejected(
+                f"the check failed with each of {tries} changes; the files are as they were",
+                f"The last of them: gemchat show {turn.id}",
+            )
+        prompt = f"{question.prompt}\n\nYour change was taken back, because the attached check failed with it."
+        paths = tuple(file.path for file in turn.sent.files)
+        asked = replace(asked, prompt=prompt, paths=paths, attachments=(_named(check, finished),), restart="")
+
+
+def _named(command: str, finished: shell.Finished) -> NamedText:
+    return NamedText(name=f"$ {command} (exit code {finished.code})", text=fold(finished.output, OUTPUT_LIMIT))
