@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -303,7 +304,10 @@ def test_a_dry_run_decides_and_sends_nothing(gemchat: Gemchat) -> None:
     assert decision["mode"] == "edit"
     assert set(decision) == {"session", "mode", "sent", "model", "backend"}
     assert gemchat.requests == []
-    assert gemchat("status", "--json").json["turns"] == 0
+    assert not Path(gemchat.environ["GEMCHAT_STATE_DIR"]).exists(), "nothing is saved"
+    gemchat.environ["GEMINI_API_KEY"] = "test-key"
+    gemchat("ask", "what?", "app.py")
+    assert "synchronized" in gemchat("ask", "why?", "--dry-run").out
 
 
 def test_a_forgotten_chain_is_rebuilt_in_one_request(gemchat: Gemchat) -> None:

@@ -11,6 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from gemchat import changes, report
+from gemchat.blobs import Drafts
 from gemchat.chat import Chat
 from gemchat.cli import options
 from gemchat.cli.commands import edit_until
@@ -167,6 +168,7 @@ def _read_stdin() -> str:
 
 
 def _show_decision(view: View, place: Project, question: Ask) -> None:
+    place.store.blobs = Drafts(place.store.blobs)
     prepared = prepare(place, question)
     if view.as_json:
         view.json(report.decision_json(place.session, prepared))
