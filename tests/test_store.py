@@ -104,11 +104,8 @@ def test_a_session_that_cannot_be_read_is_an_error_of_its_own(store: Store) -> N
         store.load("main")
 
 
-def test_a_second_process_waits_and_gives_up(
-    store: Store, notes: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gemchat.store.LOCK_PATIENCE", 0.1)
-    monkeypatch.setattr("gemchat.store._QUIET_WAIT", 0.0)
+def test_a_second_process_waits_and_gives_up(tmp_path: Path, notes: list[str]) -> None:
+    store = Store(tmp_path / "state", tmp_path, notes.append, patience=0.1, quiet_wait=0.0)
     ready_in, ready_out = os.pipe()
     done_in, done_out = os.pipe()
     child = os.fork()

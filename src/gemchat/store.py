@@ -63,10 +63,20 @@ def check_name(name: str) -> str:
 class Store:
     """One project's sessions. `note` is told, in a sentence, what the user should know about waiting or repair."""
 
-    def __init__(self, directory: Path, root: Path, note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        root: Path,
+        note: Callable[[str], None],
+        *,
+        patience: float = LOCK_PATIENCE,
+        quiet_wait: float = _QUIET_WAIT,
+    ) -> None:
         self._directory = directory
         self._root = root
         self._note = note
+        self._patience = patience
+        self._quiet_wait = quiet_wait
         self.blobs = Blobs(directory / "blobs")
 
     @contextmanager
@@ -77,13 +87,13 @@ class Store:
         try:
             lock = FileLock(private_directory(self._directory) / "lock", mode=0o600)
             try:
-                lock.acquire(timeout=_QUIET_WAIT)
+                lock.acquire(timeout=self._quiet_wait)
             except Timeout:
                 self._note("waiting for another gemchat in this project …")
-                lock.acquire(timeout=LOCK_PATIENCE)
+                lock.acquire(timeout=self._patience)
         except Timeout:
             raise SessionLocked(
-                f"another gemchat has kept this project locked for {LOCK_PATIENCE:.0f} seconds",
+                f"another gemchat has kept this project locked for {self._patience:.0f} seconds",
                 "Wait for it to finish, or end it, and try again.",
             ) from None
         except OSError as error:
