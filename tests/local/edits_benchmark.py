@@ -10,6 +10,7 @@ from __future__ import annotations
 import email.encoders
 import email.iterators
 import email.message
+import os
 import subprocess
 import tempfile
 import types
@@ -39,6 +40,9 @@ pytestmark = [
     pytest.mark.timeout(4 * 3600),
     pytest.mark.skipif(not is_available({}), reason="gemchat[local] is not installed"),
 ]
+ENVIRON = {
+    name: value for name, value in os.environ.items() if name.startswith("GEMCHAT_")
+}  # before tests hide it
 SEEDS = (0, 1, 2)
 WANTED = 18  # of 24: three quarters
 
@@ -50,6 +54,8 @@ ACTIVATE = Path(venv.__file__).parent / "scripts/common/activate"
 def module(source: str) -> Any:
     loaded = types.ModuleType("edited")
     exec(compile(source, "edited.py", "exec"), loaded.__dict__)
+    missing = [name for name in loaded.__dict__.get("__all__", ()) if not hasattr(loaded, name)]
+    assert not missing, f"import * would fail: {missing}"
     return loaded
 
 
@@ -174,7 +180,7 @@ TASKS = (
 
 @pytest.fixture(scope="module")
 def engine() -> LlamaCpp:
-    found = ready(chosen_model({}), {}, lambda *_: None)
+    found = ready(chosen_model(ENVIRON), ENVIRON, lambda *_: None)
     assert found.path is not None
     return LlamaCpp(Path(found.path), "local", found.window)
 

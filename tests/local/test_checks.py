@@ -29,6 +29,10 @@ def around(radius):
         (OLD.replace("radius):", "radius:"), "does not parse"),
         (OLD.replace("def around", "def circumference"), "around got lost"),
         (OLD.replace("2 * math.pi", "2 * PI"), "PI is used but never defined"),
+        (
+            OLD.replace("import math", 'import math\n\n__all__ = ["area", "volume"]'),
+            "volume is used but never defined",
+        ),
         (OLD.replace("return math.pi * radius**2", "# ... rest of the code"), "leaves code out"),
     ],
 )

@@ -144,7 +144,14 @@ def _undefined(text: str) -> set[str]:
             used.add(node.id)
         else:
             bound.update(_bound(node))
+            used.update(_exported(node))
     return set() if "*" in bound else used - bound
+
+
+def _exported(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
+            yield from (str(name.value) for name in names if isinstance(name, ast.Constant))
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
