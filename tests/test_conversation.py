@@ -17,15 +17,18 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from gemchat import changes
 from gemchat.blobs import sha256
 from gemchat.chat import Chat
 from gemchat.core.contents import payload_of, to_json
-from gemchat.core.model import Backend, Session, Transport
+from gemchat.core.economics import Compaction, Policy
+from gemchat.core.model import Backend, NamedText, Session, Transport
 from gemchat.core.textfile import decode
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, ProposalRejected
 from gemchat.gemini import connect
+from gemchat.local.belief import read
 from gemchat.local.mind import Prompt
 from gemchat.local.server import LoopbackServer
 from gemchat.prepare import Ask
@@ -62,6 +65,7 @@ class Account:
 
 class Conversation(RuleBasedStateMachine):
     backend: ClassVar[Backend]
+    policy: ClassVar[Policy]
     transport: ClassVar[Transport]
     server: ClassVar[LoopbackServer]
     replica: ClassVar[ReplicaMind]
@@ -69,6 +73,7 @@ class Conversation(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.replica.contradictions.clear()
+        self.replica.prompts.clear()
         self.directory = tempfile.TemporaryDirectory()
         self.root = Path(self.directory.name, "project")
         (self.root / "dir").mkdir(parents=True)
@@ -120,6 +125,7 @@ class Conversation(RuleBasedStateMachine):
         before = {path: text for path, text in self.mine.belief.items() if path not in self.mine.doubtful}
         self.mine.belief = {}
         heard = len(self.replica.prompts)
+        ask = replace(ask, policy=self.policy)
         try:
             turn = Chat(self.project, lambda: nullcontext(self.transport)).send(ask)
         finally:
@@ -128,8 +134,30 @@ class Conversation(RuleBasedStateMachine):
             working = self.store.blobs.get(file.sha256 or "")
             known = working is not None and before.get(file.path) == decode(working).text
             assert (file.source == "synchronized") >= (known and turn.sent.route == "continue")
+        if turn.sent.route == "continue":
+            self.nothing_said_before_is_changed()
+        if self.policy.compaction == "always":
+            self.no_file_is_there_twice()
         self.mine.belief = self.replica.belief.files
         self.mine.doubtful -= {file.path for file in turn.sent.files}
+
+    def nothing_said_before_is_changed(self) -> None:
+        """The request is an earlier one, byte for byte, its answer and the new message."""
+        *earlier, newest = self.replica.prompts
+        assert any(prompt.messages == newest.messages[:-2] for prompt in earlier)
+
+    def no_file_is_there_twice(self) -> None:
+        """A model's message about a single file does not name it again."""
+        messages = self.replica.prompts[-1].messages
+        paths: list[str] = []
+        path = ""
+        for payload in map(payload_of, messages):
+            path = payload.get("path", path)
+            files = payload.get("files", [payload])
+            paths += [f.get("path", path) for f in files if f.get("currentSource") or f.get("proposedSource")]
+        assert len(paths) == len(set(paths))
+        known = read(messages).files
+        assert set(paths) >= {path for path in self.mine.targets if known.get(path)}
 
     def outcomes_are_told(self, prompts: list[Prompt]) -> None:
         """Each outcome once, and again when it changes."""
@@ -139,11 +167,10 @@ class Conversation(RuleBasedStateMachine):
         assert told == {name: became for name, became in mine.outcomes.items() if mine.told.get(name) != became}
         mine.told |= told
 
-    def ask(self, *paths: str, restart: str = "") -> None:
+    def ask(self, *paths: str, restart: str = "", attachments: tuple[NamedText, ...] = ()) -> None:
         self.mine.targets = list(paths) or self.mine.targets
-        self.take_turn(
-            Ask(mode="ask", prompt="?", model=self.model, backend=self.backend, paths=paths, restart=restart)
-        )
+        ask = Ask(mode="ask", prompt="?", model=self.model, backend=self.backend, paths=paths)
+        self.take_turn(replace(ask, restart=restart, attachments=attachments))
         self.believed()
 
     def edit(self, directive: object, after: dict[str, bytes], *paths: str) -> None:
@@ -180,6 +207,16 @@ class Conversation(RuleBasedStateMachine):
     def ask_about_several_files(self) -> None:
         if self.there(LONG, CRLF, SHORT):
             self.ask(SHORT, LONG, CRLF)
+
+    @rule(path=FILES)
+    def ask_about_heavy_output(self, path: str) -> None:
+        """It leaves the conversation as it was, but for a summary."""
+        if not self.there(path):
+            return
+        belief, doubtful, told = self.mine.belief, set(self.mine.doubtful), dict(self.mine.told)
+        self.ask(path, attachments=(NamedText(name="log", text=f"{self.word()}\n" * 3000),))
+        if self.policy.compaction != "always":
+            self.mine.belief, self.mine.doubtful, self.mine.told = belief, doubtful, told
 
     @rule(restart=st.sampled_from(["", "", "the user wants it"]))
     def follow_up(self, restart: str) -> None:
@@ -359,14 +396,17 @@ class Conversation(RuleBasedStateMachine):
         }
 
 
-@pytest.mark.parametrize("backend", ["interactions", "contents"])
-def test_the_model_always_knows_the_working_text(backend: Backend) -> None:
+@pytest.mark.parametrize(
+    ("backend", "compaction"), [("interactions", "auto"), ("contents", "auto"), ("contents", "always")]
+)
+def test_the_model_always_knows_the_working_text(backend: Backend, compaction: Compaction) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     replica = ReplicaMind()
     with LoopbackServer(replica) as server, connect(backend, key="k", base_url=server.url) as transport:
-        fixed = {"backend": backend, "transport": transport, "server": server, "replica": replica}
-        machine = type(f"Conversation_{backend}", (Conversation,), fixed)
+        policy = Policy(compaction=compaction, cache_ttl=30.0)  # the clock counts what is written
+        fixed = {"backend": backend, "policy": policy, "transport": transport, "server": server}
+        machine = type(f"Conversation_{backend}", (Conversation,), fixed | {"replica": replica})
         run_state_machine_as_test(
             machine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
         )

@@ -24,6 +24,7 @@ from gemchat.core.model import (
     Transport,
     Turn,
 )
+from gemchat.core.planner import attached_tokens
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.textfile import decode
 from gemchat.errors import (
@@ -157,7 +158,12 @@ class Chat:
                 carried=decision.carried,
                 context=decision.context,
                 outcomes=decision.outcomes,
-                attachments=tuple(text.name for text in (*prepared.session.attached, *ask.attachments)),
+                attachments=tuple(text.name for text in prepared.attachments),
+                added=decision.added,
+                attached=attached_tokens(prepared.attachments),
+                side=decision.side,
+                carryover=decision.carryover,
+                comparison=decision.comparison,
             ),
             reply=text,
             explanation=text if ask.mode == "ask" else "",

@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gemchat.core import history, proposals
-from gemchat.core.economics import estimate_tokens
+from gemchat.core.economics import Policy, estimate_tokens
+from gemchat.core.folding import fold
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import (
     Backend,
@@ -31,6 +32,8 @@ from gemchat.core.proposals import FailedEdit
 from gemchat.core.textfile import TextFile, decode
 from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
+
+ATTACH_LIMIT = 200_000  # estimated tokens of one attachment
 
 
 class Repair(Value, frozen=True):
@@ -55,6 +58,8 @@ class Ask(Value, frozen=True):
     stream: bool = True
     restart: str = ""
     repair: Repair | None = None
+    policy: Policy = Policy()
+    attach_limit: int = ATTACH_LIMIT
 
 
 class Prepared(Value, frozen=True):
@@ -67,6 +72,7 @@ class Prepared(Value, frozen=True):
     disk: dict[str, str | None]
     working: dict[str, TextFile | None]
     stale: tuple[FileChange, ...]
+    attachments: tuple[NamedText, ...]
 
     @property
     def texts(self) -> list[str]:
@@ -105,12 +111,13 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         backend=ask.backend,
         targets=tuple(FileRef(path=path, sha256=version) for path, version in working.items()),
         context=tuple(_context(project, session, ask)),
-        attachments=(*session.attached, *ask.attachments),
+        attachments=_attachments(session, ask),
+        repairs=ask.repair is not None,
         failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart,
     )
     files = {path: decode(_blob(project, version)) if version else None for path, version in working.items()}
-    decision = plan(session, wish, project.text_of())
+    decision = plan(session, wish, project.text_of(), ask.policy, project.clock())
     return Prepared(
         session=session,
         ask=ask,
@@ -119,6 +126,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         disk=disk,
         working=files,
         stale=stale,
+        attachments=wish.attachments,
     )
 
 
@@ -134,17 +142,23 @@ def _request(
         thinking=ask.thinking,
         stream=ask.stream,
     )
-    path = history.current_path(session)
     if decision.route == "restart":
         return request
+    follows = [turn for turn in history.current_path(session) if turn.id in decision.follows]
     if ask.backend == "interactions":
-        return replace(request, previous=path[-1].remote.interaction)
-    earlier = [pair for turn in history.epoch(path) for pair in _said(project, turn)]
+        return replace(request, previous=follows[-1].remote.interaction)
+    earlier = [pair for turn in follows for pair in _said(project, turn)]
     return replace(
         request,
         messages=(*(message for message, _ in earlier), *request.messages),
         contents=(*(content for _, content in earlier), *request.contents),
     )
+
+
+def _attachments(session: Session, ask: Ask) -> tuple[NamedText, ...]:
+    """What goes along with this turn, each text folded if it is longer than the limit in estimated tokens."""
+    texts = () if ask.repair else (*session.attached, *ask.attachments)
+    return tuple(NamedText(name=item.name, text=fold(item.text, ask.attach_limit)) for item in texts)
 
 
 def _reply_format(ask: Ask, files: Mapping[str, TextFile | None]) -> ReplyFormat:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
 from gemchat.core.model import Change, FileChange, Sent, Session, Tier, Turn, Usage, Value
@@ -107,7 +109,7 @@ def overview(project: Project) -> Overview:
     return Overview(
         session=session.name,
         turns=len(path),
-        epoch_turns=len(history.epoch(path)),
+        epoch_turns=len(history.epoch(history.chain(path))),
         model=head.model if head else None,
         backend=head.backend if head else None,
         targets=tuple(_target_state(project, session, name) for name in named),
@@ -115,17 +117,7 @@ def overview(project: Project) -> Overview:
         undo=len(stack.undo),
         redo=len(stack.redo),
         context=session.context,
-        usage=total_usage(entry for entry in session.journal if isinstance(entry, Turn)),
-    )
-
-
-def total_usage(turns: Iterable[Turn]) -> Usage:
-    counted = [turn.usage for turn in turns]
-    return Usage(
-        input=sum(usage.input for usage in counted),
-        cached=sum(usage.cached for usage in counted),
-        output=sum(usage.output for usage in counted),
-        thought=sum(usage.thought for usage in counted),
+        usage=sum((entry.usage for entry in session.journal if isinstance(entry, Turn)), Usage()),
     )
 
 
@@ -274,6 +266,8 @@ def _sent_json(sent: Sent | Plan, size: int, tokens: int) -> dict[str, Any]:
         "context": sent.context is not None,
         "bytes": size,
         "tokens": tokens,
+        "beside": sent.side,
+        "comparison": None if sent.comparison is None else msgspec.to_builtins(sent.comparison),
     }
 
 
@@ -284,7 +278,7 @@ def _target_state(project: Project, session: Session, path: str) -> TargetState:
     working = change.after if change is not None and proposal == "pending" else disk
     if working is None:
         return TargetState(path=path, state="absent", proposal=proposal)
-    held = history.held_versions(history.epoch(history.current_path(session)))
+    held = history.held_versions(history.epoch(history.chain(history.current_path(session))))
     if held.get(path) == working:
         return TargetState(path=path, state="synchronized", proposal=proposal)
     text_of = project.text_of()

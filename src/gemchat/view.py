@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gemchat import report
 from gemchat.core.contents import to_json
-from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
+from gemchat.core.model import Change, Comparison, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
 from gemchat.core.visible import one_line, visible
 from gemchat.diffview import counted, drawn, summary
@@ -128,6 +128,10 @@ class View:
         lines += [f"  {file.path}: {file.source}, {file.reason}" for file in plan.files]
         if plan.context:
             lines.append("  the read-only context goes along")
+        if plan.side:
+            lines.append("  beside the conversation: the attachments are heavy, and later turns do without them")
+        if plan.comparison:
+            lines.append(f"  {describe_comparison(plan.comparison)}")
         lines += [f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes]
         lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
         _write(sys.stdout, visible("\n".join(lines)) + "\n")
@@ -146,6 +150,10 @@ class View:
             console.print(drawn(diff, number), soft_wrap=True)
             number += len(diff.hunks)
         console.print(summary(diffs), style="dim", highlight=False)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """A result that is made of lines."""
+        _write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
 
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
@@ -242,6 +250,15 @@ def describe_sent(sent: Sent) -> str:
     files = ", ".join(describe_file(file) for file in sent.files) or "no file"
     rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
     return f"{rewritten}{files}; {sent.bytes:,} bytes"
+
+
+def describe_comparison(compared: Comparison) -> str:
+    """Costs are in fresh input tokens, so that they hold at any price."""
+    state = "cached" if compared.warm else "not cached"
+    return (
+        f"the conversation holds {compared.chain:,} tokens, {state}; over {compared.horizon} turns continuing "
+        f"costs as much as {compared.continuing:,} fresh tokens, rewriting {compared.restarting:,}"
+    )
 
 
 def describe_file(file: SentFile) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -35,6 +36,16 @@ def run(
     return subprocess.run(
         command(*arguments), cwd=gemchat.root, env=environ(gemchat), capture_output=True, check=False, **given
     )
+
+
+def test_a_heavy_log_is_paid_for_once(gemchat: Gemchat) -> None:
+    log = "".join(f"step {number} went well and took a while\n" for number in range(20_000)).encode()
+    first = json.loads(run(gemchat, "ask", "what failed?", "--json", stdin=log).stdout)
+    second = json.loads(run(gemchat, "ask", "and why?", "--json").stdout)
+    assert (first["sent"]["beside"], second["sent"]["beside"]) == (True, False)
+    (summary,) = gemchat.mind.belief.newest["carryover"]
+    assert "stdin" in summary
+    assert second["usage"]["input"] < first["usage"]["input"] * 0.05
 
 
 def test_stdin_is_an_attachment(gemchat: Gemchat) -> None:

@@ -39,6 +39,10 @@ class Script:
         status: TurnStatus = "complete",
         parent: str | None = None,
         explanation: str = "because",
+        side: bool = False,
+        attachments: tuple[str, ...] = (),
+        carryover: tuple[str, ...] = (),
+        added: int = 0,
         **more: Any,
     ) -> Turn:
         number = str(sum(isinstance(entry, Turn) for entry in self.session.journal) + 1)
@@ -55,6 +59,11 @@ class Script:
             carried=tuple(FileRef(path=path, sha256=version) for path, version in (carried or {}).items()),
             context=context,
             outcomes=outcomes,
+            side=side,
+            attachments=attachments,
+            attached=5000 if side else 0,
+            carryover=carryover,
+            added=added,
         )
         fields: dict[str, Any] = {
             "mode": "edit" if proposal else "ask",

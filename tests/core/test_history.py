@@ -167,7 +167,7 @@ def test_undo_and_redo_move_changes_between_two_stacks() -> None:
 
 def told(script: Script) -> list[tuple[str, str]]:
     path = history.current_path(script.session)
-    return [(o.path, o.outcome) for o in history.outcomes_to_tell(script.session, path)]
+    return [(o.path, o.outcome) for o in history.outcomes_to_tell(script.session, path, path)]
 
 
 def test_an_outcome_is_told_once_and_again_when_it_changes() -> None:
@@ -200,3 +200,37 @@ def test_a_follow_up_is_about_the_files_of_the_turn_before() -> None:
     turn = script.turn(files={"a": "A", "b": "B"})
     assert history.sticky_targets((turn,)) == ("a", "b")
     assert turn.sent.files[0] == SentFile(path="a", sha256="A", source="full", reason="")
+
+
+def test_turns_beside_the_conversation_are_not_in_the_chain() -> None:
+    script = Script()
+    one, beside, three = script.turn(), script.turn(side=True), script.turn()
+    path = history.current_path(script.session)
+    assert history.chain(path) == (one, three)
+    assert history.chain(path[:2], beside=True) == (one, beside)
+    assert history.chain(path, beside=True) == (one, three)
+    assert history.untold(path) == (beside,)
+    script.turn(carryover=("2",))
+    assert history.untold(history.current_path(script.session)) == ()
+
+
+def test_a_restart_tells_of_all_before_it() -> None:
+    script = Script()
+    script.turn()
+    script.turn(side=True)
+    script.turn(route="restart")
+    late = script.turn(side=True)
+    assert history.untold(history.current_path(script.session)) == (late,)
+
+
+def test_since_when_and_how_a_version_is_held() -> None:
+    script = Script()
+    script.turn(files={"a": "A"}, carried={"b": "B"})
+    script.turn(files={"a": "A"}, proposal={"a": ("A", "A2")})
+    turns = history.current_path(script.session)
+    assert history.holdings(turns[:1]) == {"b": ("B", "1", "rewritten history"), "a": ("A", "1", "full")}
+    assert history.holdings(turns)["a"] == ("A2", "2", "proposal")
+    unchanged = replace(turns[1].sent.files[0], source="synchronized")
+    again = replace(turns[1], id="3", proposal=(), sent=replace(turns[1].sent, files=(unchanged,)))
+    assert history.holdings([turns[0], again])["a"] == ("A", "1", "full")
+    assert history.holdings([again])["a"] == ("A", "3", "synchronized")

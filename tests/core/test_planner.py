@@ -3,18 +3,21 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gemchat.core import planner
 from gemchat.core.contents import payload_of
 from gemchat.core.diff import apply_patch
-from gemchat.core.economics import estimate_tokens
-from gemchat.core.model import FileRef, NamedText, Remote
+from gemchat.core.economics import Policy
+from gemchat.core.model import FileRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
+from gemchat.core.rewriting import RECENT_TURNS
 from tests.core.sessions import Script
 from tests.core.strategies import texts
 
+NEVER = Policy(compaction="never")
 LONG = "".join(f"line {n}\n" for n in range(60))
 
 
@@ -24,7 +27,7 @@ def wish(**targets: str | None) -> Wish:
 
 
 def plan(script: Script, wanted: Wish) -> Plan:
-    return planner.plan(script.session, wanted, lambda text: text)
+    return planner.plan(script.session, wanted, lambda text: text, NEVER, now=0.0)
 
 
 def newest(decision: Plan) -> dict[str, Any]:
@@ -86,7 +89,8 @@ def test_a_diff_is_never_half_as_long_as_the_text(old: str, new: str) -> None:
 def test_a_changed_text_that_is_not_stored_is_sent_in_full() -> None:
     script = Script()
     script.turn(files={"a": "lost"})
-    decision = planner.plan(script.session, wish(a=LONG), lambda text: None if text == "lost" else text)
+    lookup = {"lost": None}
+    decision = planner.plan(script.session, wish(a=LONG), lambda text: lookup.get(text, text), NEVER, now=0.0)
     assert sources(decision) == {"a": "full"}
     assert decision.files[0].reason == "the version the model knows is not at hand"
 
@@ -94,7 +98,7 @@ def test_a_changed_text_that_is_not_stored_is_sent_in_full() -> None:
 def test_other_bytes_with_the_same_text_are_synchronized() -> None:
     script = Script()
     script.turn(files={"a": "a\r\n"})
-    decision = planner.plan(script.session, wish(a="a\n"), lambda text: text.replace("\r", ""))
+    decision = planner.plan(script.session, wish(a="a\n"), lambda text: text.replace("\r", ""), NEVER, now=0.0)
     assert sources(decision) == {"a": "synchronized"}
     assert decision.files[0].sha256 == "a\n"
 
@@ -245,7 +249,142 @@ def test_a_plan_knows_the_versions_of_its_targets() -> None:
     )
 
 
-def test_estimates_weigh_wide_characters() -> None:
-    assert estimate_tokens("a" * 40) == 10
-    assert estimate_tokens("日" * 16) == 10
-    assert estimate_tokens("") == 0
+HEAVY = NamedText(name="build.log", text="x" * 16_004)
+
+
+def decided(script: Script, wanted: Wish, *, now: float = 0.0, **policy: Any) -> Plan:
+    texts = {"BIG": "line of text\n" * 1500}
+    return planner.plan(script.session, wanted, lambda text: texts.get(text, text), Policy(**policy), now=now)
+
+
+def long_conversation(**last: Any) -> Script:
+    """Twenty questions about one file, of 11,000 tokens in all; rewritten it takes 5,000."""
+    script = Script()
+    script.turn(files={"a": "BIG"}, added=5000, usage=Usage(input=5100, output=300), explanation="y" * 1200)
+    for number in range(1, 20):
+        usage = Usage(input=5100 + 320 * number, cached=5000, output=300)
+        more = last if number == 19 else {}
+        script.turn(files={"a": "BIG"}, added=20, explanation="y" * 1200, **({"usage": usage} | more))
+    return script
+
+
+def test_a_warm_conversation_goes_on_and_a_cold_one_is_rewritten() -> None:
+    script = long_conversation()
+    question = wish(a="BIG")
+    warm, cold = decided(script, question, now=299.0), decided(script, question, now=300.0)
+    assert (warm.route, cold.route) == ("continue", "restart")
+    assert warm.comparison is not None
+    assert cold.comparison is not None
+    assert warm.comparison.chain == cold.comparison.chain == 5100 + 320 * 19 + 300
+    assert (warm.comparison.warm, cold.comparison.warm) == (True, False)
+    assert cold.comparison.restarting < cold.comparison.continuing
+    assert cold.reason == f"a rewritten history costs {cold.comparison.saved} % less over 6 turns"
+    assert decided(script, question, now=300.0, cache_ttl=600.0).route == "continue"
+
+
+def test_never_and_always() -> None:
+    script = long_conversation()
+    question = wish(a="BIG")
+    assert decided(script, question, now=9999.0, compaction="never").route == "continue"
+    always = decided(script, question, compaction="always")
+    assert (always.route, always.reason) == ("restart", "compaction is set to always")
+    assert always.comparison is None
+
+
+def test_a_miss_while_warm_means_cold() -> None:
+    question = wish(a="BIG")
+    missed = long_conversation(usage=Usage(input=11_180, cached=0, output=300))
+    assert decided(missed, question).route == "restart"
+    late = long_conversation(usage=Usage(input=11_180, cached=0, output=300), at=1000.0)
+    assert decided(late, question, now=1001.0).route == "continue", "it could not have been cached any more"
+
+
+def test_the_service_counts_better_than_the_estimate() -> None:
+    script = Script()
+    script.turn(files={"a": LONG}, added=1000)
+    estimated = decided(script, wish(a=LONG)).comparison
+    assert estimated is not None
+    script.turn(files={"a": LONG}, added=1000, usage=Usage(input=10**6))
+    counted = decided(script, wish(a=LONG)).comparison
+    assert counted is not None
+    assert counted.chain == 10**6
+    assert counted.rewritten < 3 * estimated.rewritten, "an estimate is corrected within reason"
+
+
+def test_heavy_attachments_stay_beside_the_conversation() -> None:
+    script = Script()
+    script.turn(files={"a": LONG})
+    heavy = decided(script, replace(wish(a=LONG), attachments=(HEAVY,)), now=999.0)
+    assert (heavy.route, heavy.side, heavy.follows) == ("continue", True, ("1",))
+    script.turn(files={"a": LONG}, side=True, attachments=("build.log",), explanation="It lacks a\nsemicolon.")
+    after = decided(script, wish(a=LONG))
+    assert (after.route, after.side, after.follows, after.carryover) == ("continue", False, ("1",), ("2",))
+    (said,) = newest(after)["carryover"]
+    assert said == (
+        "Asked beside this conversation: prompt 2 "
+        "(build.log, about 5000 tokens, was attached and is not repeated). It lacks a semicolon."
+    )
+    script.turn(files={"a": LONG}, carryover=after.carryover)
+    assert "carryover" not in newest(decided(script, wish(a=LONG)))
+
+
+def test_what_was_said_beside_the_conversation_is_not_held() -> None:
+    script = Script()
+    script.turn(files={"a": LONG})
+    edited = LONG.replace("line 7\n", "seven\n")
+    script.turn(files={"a": LONG}, proposal={"a": (LONG, edited)}, side=True)
+    assert sources(decided(script, wish(a=edited))) == {"a": "delta"}
+    assert sources(decided(script, wish(a=LONG))) == {"a": "synchronized"}
+
+
+def test_a_repair_stays_beside_the_conversation() -> None:
+    script = Script()
+    script.turn(files={"a": LONG})
+    script.turn(files={"a": LONG}, side=True, status="unusable")
+    repair = decided(script, replace(wish(a=LONG), repairs=True))
+    assert (repair.follows, repair.side, repair.carryover) == (("1", "2"), True, ())
+    usual = Script()
+    usual.turn(files={"a": LONG})
+    assert not decided(usual, replace(wish(a=LONG), repairs=True)).side
+
+
+def test_a_conversation_that_began_with_a_heavy_turn_begins_anew() -> None:
+    script = Script()
+    script.turn(files={"a": LONG}, side=True, attachments=("build.log",))
+    decision = decided(script, wish(a=LONG))
+    assert (decision.route, decision.reason) == ("restart", "the turns before were beside the conversation")
+    assert newest(decision)["carryover"] == [
+        "To the question 'prompt 1': build.log, about 5000 tokens, was attached and is not repeated."
+    ]
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), st.sampled_from("abc"))
+def test_compaction_always_leaves_one_full_copy_of_each_file(edited: list[str], target: str) -> None:
+    """As many as there are files of recent turns; nothing is ever there twice."""
+    script, texts = Script(), {name: f"{name}\n{LONG}" for name in "abc"}
+    for number, name in enumerate(edited):
+        after = f"{texts[name]}{number}\n"
+        turn = script.turn(files={name: texts[name]}, proposal={name: (texts[name], after)})
+        if number % 3:
+            script.change("applied" if number % 3 == 1 else "discarded", *turn.proposal)
+        texts[name] = texts[name] if number % 3 == 2 else after
+    decision = decided(script, wish(**{target: texts[target]}), compaction="always")
+    payloads = [payload_of(message) for message in decision.messages]
+    copies = [
+        (payload["path"], payload.get("currentSource") or payload.get("proposedSource"))
+        if "path" in payload
+        else (edited[number // 2], payload.get("proposedSource"))
+        for number, payload in enumerate(payloads)
+    ]
+    recent = {*edited[-RECENT_TURNS:], target}
+    assert sorted(copy for copy in copies if copy[1]) == sorted((name, texts[name]) for name in recent)
+
+
+def test_an_outcome_told_beside_the_conversation_is_told_again() -> None:
+    script = Script()
+    turn = script.turn(files={"a": LONG}, proposal={"a": (LONG, "A2")})
+    script.change("discarded", *turn.proposal)
+    beside = decided(script, replace(wish(a=LONG), model="n", attachments=(HEAVY,)))
+    assert (beside.route, beside.side, len(beside.outcomes)) == ("restart", True, 1)
+    script.turn(files={"a": LONG}, route="restart", side=True, outcomes=beside.outcomes, model="n")
+    assert decided(script, replace(wish(a=LONG), model="n")).outcomes == beside.outcomes

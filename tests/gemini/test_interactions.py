@@ -18,7 +18,6 @@ from gemchat.errors import (
     Unavailable,
 )
 from gemchat.gemini import InteractionsTransport
-from gemchat.gemini.usage import add
 
 from .loopback import Service, as_events, as_json
 from .script import (
@@ -157,7 +156,7 @@ def test_a_streamed_answer_may_take_several_interactions(
     service.enqueue(as_events([created("v1_b"), *texts("two"), completed(id="v1_b")]))
     pieces, reply = collect(interactions, REQUEST)
     assert (pieces, reply.text, reply.interaction) == (["one ", "two"], "one two", "v1_b")
-    assert reply.usage == add(USED, USED)
+    assert reply.usage == USED + USED
     assert service.seen[-1].body["previous_interaction_id"] == "v1_a"
 
 
@@ -168,7 +167,7 @@ def test_a_whole_answer_may_take_several_interactions(
     service.enqueue(as_json(interaction(id="v1_b")))
     reply = collect(interactions, WHOLE)[1]
     assert (reply.text, reply.interaction) == ("Hello, you.Hello, you.", "v1_b")
-    assert reply.usage == add(USED, USED)
+    assert reply.usage == USED + USED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import commands, inspect, local, review, sessions, talk
+from gemchat.cli import commands, inspect, ledger, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
@@ -40,6 +40,8 @@ for command in (
     inspect.status,
     inspect.log,
     inspect.show,
+    ledger.context,
+    ledger.usage,
     commands.run,
     sessions.new,
     demo,

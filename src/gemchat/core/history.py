@@ -22,6 +22,14 @@ _OUTCOMES: Mapping[str, OutcomeKind] = {
 }
 
 
+class Holding(NamedTuple):
+    """A version that the model holds, since which turn, and in what form it learnt of it."""
+
+    sha256: str | None
+    turn: str
+    form: str
+
+
 class UndoStack(NamedTuple):
     """Applied changes, newest last: those that can be taken back, and those that can be repeated."""
 
@@ -45,6 +53,23 @@ def current_path(session: Session) -> tuple[Turn, ...]:
     return tuple(reversed(path))
 
 
+def chain(path: Sequence[Turn], *, beside: bool = False) -> tuple[Turn, ...]:
+    """The turns that the next one continues: all but those on a side branch.
+
+    `beside` is for a turn that repairs one on a side branch and therefore stays there.
+    """
+    last = path[-1:] if beside else ()
+    return tuple(turn for turn in path if not turn.sent.side or turn in last)
+
+
+def untold(path: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns on side branches that the conversation since its last restart has not been told about."""
+    turns = epoch(chain(path))
+    told = {name for turn in turns for name in turn.sent.carryover}
+    since = path.index(turns[0]) if turns else 0
+    return tuple(turn for turn in path[since:] if turn.sent.side and turn.id not in told)
+
+
 def epoch(path: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns since the history was last rewritten, the one that rewrote it included."""
     start = max((i for i, turn in enumerate(path) if turn.sent.route == "restart"), default=0)
@@ -52,16 +77,24 @@ def epoch(path: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def held_versions(turns: Sequence[Turn]) -> dict[str, str | None]:
-    """The version of each file that the model holds after the turns of one epoch.
+    """The version of each file that the model holds after the turns of one epoch."""
+    return {path: held.sha256 for path, held in holdings(turns).items()}
+
+
+def holdings(turns: Sequence[Turn]) -> dict[str, Holding]:
+    """What the model holds of each file after the turns of one epoch.
 
     After an edit that could not be used, or was matched loosely, nobody knows for sure what the model believes:
     such files are not held.
     """
-    held: dict[str, str | None] = {}
+    held: dict[str, Holding] = {}
     for turn in turns:
-        held.update({ref.path: ref.sha256 for ref in turn.sent.carried})
-        held.update({file.path: file.sha256 for file in turn.sent.files})
-        held.update({change.path: change.after for change in turn.proposal})
+        held.update({ref.path: Holding(ref.sha256, turn.id, "rewritten history") for ref in turn.sent.carried})
+        for file in turn.sent.files:
+            if file.source != "synchronized" or file.path not in held:
+                held[file.path] = Holding(file.sha256, turn.id, file.source)
+            held[file.path] = held[file.path]._replace(sha256=file.sha256)
+        held.update({change.path: Holding(change.after, turn.id, "proposal") for change in turn.proposal})
         for path in _in_doubt(turn):
             held.pop(path, None)
     return held
@@ -137,9 +170,9 @@ def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
     }
 
 
-def outcomes_to_tell(session: Session, path: Sequence[Turn]) -> tuple[Outcome, ...]:
-    """The outcomes of proposals on `path` that differ from what the model was last told about them."""
-    told = {(outcome.turn, outcome.path): outcome.outcome for turn in path for outcome in turn.sent.outcomes}
+def outcomes_to_tell(session: Session, path: Sequence[Turn], heard: Sequence[Turn]) -> tuple[Outcome, ...]:
+    """The outcomes of proposals on `path` that differ from what was last told about them in the turns `heard`."""
+    told = {(outcome.turn, outcome.path): outcome.outcome for turn in heard for outcome in turn.sent.outcomes}
     became = outcomes(session)
     return tuple(
         Outcome(turn=turn.id, path=change.path, proposal=change.after, outcome=became[key])

@@ -24,6 +24,9 @@ Tier: TypeAlias = Literal["exact", "blanks", "indent"]
 TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
 
 
+MARGIN = 2000  # fresh tokens that a restart must save
+
+
 class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all values: immutable, compared by content, defaults left out of the JSON."""
 
@@ -42,6 +45,14 @@ class Usage(Value, frozen=True):
     cached: int = 0
     output: int = 0
     thought: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            output=self.output + other.output,
+            thought=self.thought + other.thought,
+        )
 
 
 class FileRef(Value, frozen=True):
@@ -84,12 +95,40 @@ class Outcome(Value, frozen=True):
     outcome: OutcomeKind
 
 
+class Comparison(Value, frozen=True):
+    """The decision and its numbers, all in tokens: `continuing` and `restarting` in those of fresh input.
+
+    `chain` is what the conversation holds, `payload` what this turn adds to it, `rewritten` what a restart sends.
+    """
+
+    chain: int
+    payload: int
+    rewritten: int
+    warm: bool
+    horizon: int
+    continuing: int
+    restarting: int
+
+    @property
+    def restart(self) -> bool:
+        """A rewritten history keeps less of what was said, so it has to be clearly cheaper."""
+        return self.restarting + MARGIN < self.continuing
+
+    @property
+    def saved(self) -> int:
+        """By the cheaper way, as a percentage of the dearer one."""
+        dearer = max(self.continuing, self.restarting)
+        return round(100 * abs(self.continuing - self.restarting) / dearer) if dearer else 0
+
+
 class Sent(Value, frozen=True):
     """What one turn added to the conversation, and why in that way.
 
     `messages` names the blob that holds those messages word for word: for a continued turn the user message,
     for a restarted one the whole rewritten history before it as well. `carried` lists the file versions that
     appear in that rewritten history. `context` is the hash of the secondary context if it was part of it.
+    `added` are the estimated tokens of what the turn added, `attached` those of its attachments. A turn on a
+    `side` branch is followed by turns that continue from before it; `carryover` names those this turn sums up.
     """
 
     route: Route
@@ -102,6 +141,11 @@ class Sent(Value, frozen=True):
     context: str | None = None
     outcomes: tuple[Outcome, ...] = ()
     attachments: tuple[str, ...] = ()
+    added: int = 0
+    attached: int = 0
+    side: bool = False
+    carryover: tuple[str, ...] = ()
+    comparison: Comparison | None = None
 
 
 class Remote(Value, frozen=True):

@@ -1,32 +1,24 @@
 """Decides what a turn sends: continue or restart, and for each file nothing, a diff or its text - and why.
 
-`plan` is a pure function: file texts come through a lookup by hash, and the same journal, wish and texts always
-give the same messages. Sending them and recording the turn is somebody else's work.
+`plan` is a pure function: file texts come through a lookup by hash, and the same journal, wish, texts, policy and
+time always give the same messages. Sending them and recording the turn is somebody else's work.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from gemchat.core import history
-from gemchat.core.contents import (
-    Delta,
-    HistoryFile,
-    HistoryTurn,
-    Target,
-    active_turns,
-    build_multi_turn_contents,
-    lift,
-    message,
-    proposal_is_active,
-    to_json,
-    user_payload,
-)
-from gemchat.core.diff import count, parsed, unified
+from gemchat.core.contents import build_multi_turn_contents, lift, message, to_json, user_payload
+from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
+from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import (
     Backend,
+    Comparison,
     FileRef,
     Message,
     Mode,
@@ -35,23 +27,22 @@ from gemchat.core.model import (
     Route,
     SentFile,
     Session,
-    Source,
     Turn,
     Value,
 )
 from gemchat.core.proposals import FailedEdit
+from gemchat.core.rewriting import concluded, left_out, past, shown_versions
+from gemchat.core.sources import TextOf, choose, choose_at_restart, targets_of
 
 FIRST_TURN = "first turn"
-RECENT_TURNS = 8
-SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
-
-TextOf: TypeAlias = Callable[[str], str | None]
+HEAVY = 4000  # estimated tokens of attachments from which on a turn goes onto a side branch
+_SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
 
 class Wish(Value, frozen=True):
     """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why.
 
-    `failed` are the edits of the turn before that are asked for again.
+    `repairs` says that it asks again for the edits of the turn before, of which `failed` had no place.
     """
 
     mode: Mode
@@ -61,44 +52,104 @@ class Wish(Value, frozen=True):
     targets: tuple[FileRef, ...] = ()
     context: tuple[NamedText, ...] = ()
     attachments: tuple[NamedText, ...] = ()
+    repairs: bool = False
     failed: tuple[FailedEdit, ...] = ()
     restart: str = ""
 
 
 class Plan(Value, frozen=True):
-    """The decision. `messages` are what it adds to the conversation, `carried` what a rewritten history shows."""
+    """The decision. `messages` are what it adds to the conversation, `carried` what a rewritten history shows.
+
+    `follows` are the ids of the turns it continues, oldest first; `comparison` is None where nothing was compared.
+    """
 
     route: Route
     reason: str
     files: tuple[SentFile, ...]
     messages: tuple[Message, ...]
+    follows: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     carried: tuple[FileRef, ...] = ()
     context: str | None = None
+    side: bool = False
+    carryover: tuple[str, ...] = ()
+    comparison: Comparison | None = None
 
     @property
     def versions(self) -> tuple[FileRef, ...]:
         """The targets as the model then has them."""
         return tuple(FileRef(path=file.path, sha256=file.sha256) for file in self.files)
 
+    @property
+    def added(self) -> int:
+        """An estimate of the tokens that the messages add to the conversation."""
+        return sum(estimate_tokens(part) for message in self.messages for part in message.parts)
 
-class _Choice(NamedTuple):
-    sent: SentFile
-    target: Target
 
-
-def plan(session: Session, wish: Wish, text_of: TextOf) -> Plan:
+def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: float) -> Plan:
     """`text_of` gives the model's text of a version by its hash, None where it is not stored."""
     path = history.current_path(session)
-    reason = wish.restart or _no_chain(path, wish)
-    return _restart(session, path, wish, text_of, reason) if reason else _continue(session, path, wish, text_of)
+    turns = history.chain(path, beside=wish.repairs)
+    reason = wish.restart or _no_chain(path, turns, wish)
+    if reason:
+        return _restart(session, path, wish, text_of, reason)
+    going_on = _continue(session, path, turns, wish, text_of)
+    if policy.compaction == "never":
+        return going_on
+    afresh = _restart(session, path, wish, text_of, "compaction is set to always")
+    if policy.compaction == "always":
+        return afresh
+    if going_on.side:
+        return going_on  # what a rewritten history saves later turns would be lost with the branch
+    compared = compare(
+        held_chain(history.epoch(turns), policy, now),
+        payload=going_on.added,
+        rewritten=_SYSTEM_TOKENS + afresh.added,
+        policy=policy,
+    )
+    chosen = replace(afresh, reason=_cheaper(compared)) if compared.restart else going_on
+    return replace(chosen, comparison=compared)
 
 
-def _no_chain(path: Sequence[Turn], wish: Wish) -> str:
+def held_chain(turns: Sequence[Turn], policy: Policy, now: float) -> Chain:
+    """What the service holds after the turns of one epoch: its own count where it gave one, else the estimate."""
+    head = turns[-1]
+    sizes = [turn.sent.added + estimate_tokens(turn.reply) for turn in turns]
+    estimated = _SYSTEM_TOKENS + sum(sizes)
+    counted = head.usage.input + head.usage.output if head.usage.input else estimated
+    return Chain(
+        tokens=counted,
+        warm=now - head.at < policy.cache_ttl,
+        caching=not _was_missed(turns, policy),
+        growth=_mean(sizes[1:]) or estimate_tokens(head.prompt) + estimate_tokens(head.reply),
+        scale=min(max(counted / estimated, SCALE[0]), SCALE[1]),
+    )
+
+
+def _mean(sizes: Sequence[int]) -> int:
+    return sum(sizes) // len(sizes) if sizes else 0
+
+
+def _was_missed(turns: Sequence[Turn], policy: Policy) -> bool:
+    """The newest turn could have been served from the cache and was not: do not count on it now."""
+    if len(turns) < 2:
+        return False
+    before, head = turns[-2:]
+    prefix = before.usage.input + before.usage.output
+    return prefix >= policy.price.floor and head.at - before.at < policy.cache_ttl and not head.usage.cached
+
+
+def _cheaper(compared: Comparison) -> str:
+    return f"a rewritten history costs {compared.saved} % less over {compared.horizon} turns"
+
+
+def _no_chain(path: Sequence[Turn], turns: Sequence[Turn], wish: Wish) -> str:
     """Why there is nothing to continue, or the empty string."""
     if not path:
         return FIRST_TURN
-    head = path[-1]
+    if not turns:
+        return "the turns before were beside the conversation"
+    head = turns[-1]
     if head.backend != wish.backend:
         return f"the conversation moves to the {wish.backend} backend"
     if head.model != wish.model:
@@ -108,37 +159,42 @@ def _no_chain(path: Sequence[Turn], wish: Wish) -> str:
     return ""
 
 
-def _continue(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf) -> Plan:
-    turns = history.epoch(path)
+def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wish: Wish, text_of: TextOf) -> Plan:
+    turns = history.epoch(chain)
     held = history.held_versions(turns)
     mentioned = {file.path for turn in turns for file in turn.sent.files}
-    choices = [_choose(ref, held, ref.path in mentioned, text_of) for ref in wish.targets]
-    outcomes = history.outcomes_to_tell(session, path)
+    choices = [choose(ref, held, ref.path in mentioned, text_of) for ref in wish.targets]
+    outcomes = history.outcomes_to_tell(session, chain, chain)
     context = _changed_context(wish, history.held_context(turns))
-    payload = user_payload(wish.mode, wish.prompt, _targets(choices), _extra(wish, context, outcomes))
+    beside = [turn for turn in history.untold(path) if turn not in chain]
+    extra = _extra(wish, context, outcomes, [concluded(turn) for turn in beside])
+    payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
     newest = lift(Message(role="user", parts=(to_json(payload),)))
     return Plan(
         route="continue",
         reason="the model remembers the conversation",
         files=tuple(choice.sent for choice in choices),
         messages=(newest,),
+        follows=tuple(turn.id for turn in turns),
         outcomes=outcomes,
         context=context,
+        side=_is_heavy(wish) or chain[-1].sent.side,
+        carryover=tuple(turn.id for turn in beside),
     )
 
 
 def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf, reason: str) -> Plan:
-    past = _past(session, path, {ref.path for ref in wish.targets}, text_of)
-    shown = _shown_versions(past)
-    choices = [_choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
-    outcomes = history.outcomes_to_tell(session, path)
+    turns = past(session, path, {ref.path for ref in wish.targets}, text_of)
+    shown = shown_versions(turns)
+    choices = [choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
+    outcomes = history.outcomes_to_tell(session, path, history.chain(path))
     context = _changed_context(wish, None)
     contents = build_multi_turn_contents(
-        past,
+        turns,
         mode=wish.mode,
         prompt=wish.prompt,
-        files=_targets(choices),
-        extra=_extra(wish, context, outcomes),
+        files=targets_of(choices),
+        extra=_extra(wish, context, outcomes, left_out(path)),
     )
     resent = {choice.sent.path for choice in choices if choice.sent.source != "synchronized"}
     return Plan(
@@ -149,110 +205,16 @@ def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf
         outcomes=outcomes,
         carried=tuple(FileRef(path=p, sha256=sha) for p, sha in shown.items() if p not in resent),
         context=context,
+        side=_is_heavy(wish),
     )
 
 
-def _choose(ref: FileRef, held: Mapping[str, str | None], mentioned: bool, text_of: TextOf) -> _Choice:
-    """How a continued conversation tells the model about one target."""
-    if ref.sha256 is None:
-        return _absent(ref)
-    if ref.path not in held:
-        unknown = "the last edit left its text in doubt" if mentioned else "new to this conversation"
-        return _full(ref, unknown, text_of)
-    before = held[ref.path]
-    if before == ref.sha256:
-        return _synchronized(ref, "unchanged since the model last saw it")
-    old, new = None if before is None else text_of(before), text_of(ref.sha256)
-    if old is None or before is None or new is None:
-        return _full(ref, "the version the model knows is not at hand", text_of)
-    if old == new:
-        return _synchronized(ref, "only line ends or the byte order mark changed")
-    return _delta_or_full(ref, before, old, new, text_of)
+def _is_heavy(wish: Wish) -> bool:
+    return attached_tokens(wish.attachments) > HEAVY
 
 
-def _delta_or_full(ref: FileRef, before: str, old: str, new: str, text_of: TextOf) -> _Choice:
-    diff = unified(old, new, old_name=ref.path, new_name=ref.path)
-    added, removed = count(parsed(diff))
-    if 2 * len(diff) >= len(new):
-        return _full(ref, f"changed +{added} -{removed}, too much for a diff", text_of)
-    delta = Delta(before=before, after=ref.sha256 or "", diff=diff)
-    target = Target(path=ref.path, delta=delta, sha256=ref.sha256)
-    return _Choice(_sent(ref, "delta", f"changed +{added} -{removed}"), target)
-
-
-def _choose_at_restart(ref: FileRef, shown: Mapping[str, str], rewritten: bool, text_of: TextOf) -> _Choice:
-    if ref.sha256 is None:
-        return _absent(ref)
-    if shown.get(ref.path) == ref.sha256:
-        return _synchronized(ref, "carried in the rewritten history")
-    return _full(ref, "differs from the rewritten history" if rewritten else "new to this conversation", text_of)
-
-
-def _absent(ref: FileRef) -> _Choice:
-    return _Choice(_sent(ref, "absent", "the file does not exist yet"), Target(path=ref.path, absent=True))
-
-
-def _synchronized(ref: FileRef, reason: str) -> _Choice:
-    target = Target(path=ref.path, synchronized=True, sha256=ref.sha256)
-    return _Choice(_sent(ref, "synchronized", reason), target)
-
-
-def _full(ref: FileRef, reason: str, text_of: TextOf) -> _Choice:
-    text = None if ref.sha256 is None else text_of(ref.sha256)
-    assert text is not None, "the working text of a target is always stored"
-    return _Choice(_sent(ref, "full", reason), Target(path=ref.path, text=text, sha256=ref.sha256))
-
-
-def _sent(ref: FileRef, source: Source, reason: str) -> SentFile:
-    return SentFile(path=ref.path, sha256=ref.sha256, source=source, reason=reason)
-
-
-def _targets(choices: Sequence[_Choice]) -> list[Target]:
-    return [choice.target for choice in choices] or [Target()]
-
-
-def _past(session: Session, path: Sequence[Turn], targets: set[str], text_of: TextOf) -> list[HistoryTurn]:
-    """The turns as the builder takes them; the texts of files long out of sight are left behind."""
-    recent = path[-RECENT_TURNS:]
-    recent_ids = {turn.id for turn in recent}
-    wanted = targets | {file.path for turn in recent for file in turn.sent.files}
-    became = history.outcomes(session)
-
-    def text(file_path: str, sha256: str | None) -> str | None:
-        return text_of(sha256) if sha256 is not None and file_path in wanted else None
-
-    def file(turn: Turn, sent: SentFile) -> HistoryFile:
-        after = next((change.after for change in turn.proposal if change.path == sent.path), None)
-        return HistoryFile(
-            path=sent.path,
-            base_source=text(sent.path, sent.sha256),
-            base_sha256=sent.sha256,
-            proposal_source=text(sent.path, after),
-            proposal_sha256=after,
-            outcome_status=became.get((turn.id, sent.path)),
-        )
-
-    return [
-        HistoryTurn(
-            prompt=turn.prompt,
-            response=turn.explanation if turn.id in recent_ids else turn.explanation[:SHORT_EXPLANATION],
-            mode=turn.mode,
-            files=tuple(file(turn, sent) for sent in turn.sent.files),
-        )
-        for turn in path
-    ]
-
-
-def _shown_versions(past: Sequence[HistoryTurn]) -> dict[str, str]:
-    """The version of each file whose text the rewritten history shows when the newest turn does not bring one."""
-
-    def version(path: str | None, index: int) -> str | None:
-        turn = past[index]
-        file = next(file for file in turn.targets if file.path == path)
-        return file.proposal_sha256 if proposal_is_active(turn, file) else file.base_sha256
-
-    versions = {path: version(path, index) for path, index in active_turns(past).items()}
-    return {path: sha256 for path, sha256 in versions.items() if path is not None and sha256 is not None}
+def attached_tokens(attachments: Sequence[NamedText]) -> int:
+    return sum(estimate_tokens(item.text) for item in attachments)
 
 
 def context_hash(context: Sequence[NamedText]) -> str:
@@ -266,7 +228,9 @@ def _changed_context(wish: Wish, held: str | None) -> str | None:
     return None if now == (held or context_hash(())) else now
 
 
-def _extra(wish: Wish, context: str | None, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _extra(
+    wish: Wish, context: str | None, outcomes: Sequence[Outcome], carryover: Sequence[str]
+) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if context:
         extra["secondaryContext"] = [{"path": item.name, "text": item.text} for item in wish.context]
@@ -275,6 +239,8 @@ def _extra(wish: Wish, context: str | None, outcomes: Sequence[Outcome]) -> dict
         extra["outcomes"] = [{"proposalSha256": o.proposal, "outcome": o.outcome} for o in outcomes]
     if wish.attachments:
         extra["attachments"] = [{"name": item.name, "text": item.text} for item in wish.attachments]
+    if carryover:
+        extra["carryover"] = list(carryover)
     if wish.failed:
         extra["failedEdits"] = [_failed_edit(edit) for edit in wish.failed]
     return extra

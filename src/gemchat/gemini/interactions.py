@@ -14,7 +14,7 @@ from gemchat.core.model import Message, Reply, Request, Usage
 from gemchat.errors import GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, cut_short, not_gemini, reported, translated
-from gemchat.gemini.usage import add, read_usage
+from gemchat.gemini.usage import read_usage
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -87,7 +87,7 @@ def _read_events(events: Iterable[Any], asked: Asked) -> Iterator[str | Reply]:
             yield text
         if getattr(event, "event_type", None) == "interaction.completed":
             last = getattr(event, "interaction", None)
-            used = add(used, _usage(last))
+            used += _usage(last)
     if last is None:
         raise cut_short()
     if texts:

@@ -15,15 +15,6 @@ def read_usage(report: object, *, total: str, cached: str, output: str, thought:
     )
 
 
-def add(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        input=one.input + other.input,
-        cached=one.cached + other.cached,
-        output=one.output + other.output,
-        thought=one.thought + other.thought,
-    )
-
-
 def _count(report: object, name: str) -> int:
     value = getattr(report, name, None)
     return value if isinstance(value, int) else 0

@@ -1,0 +1,102 @@
+"""The ledger: what the model holds of each file, what the next turn would send, and what that would cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gemchat.core import history
+from gemchat.core.economics import Chain, compare, estimate_tokens
+from gemchat.core.model import Comparison, SentFile, Value
+from gemchat.core.planner import held_chain
+from gemchat.prepare import Ask, Prepared, prepare
+from gemchat.project import Project
+
+
+class Entry(Value, frozen=True):
+    """One file. `sha256`, `since` and `form` tell of the version the model holds, `tokens` estimates its text.
+
+    `next` is how the next turn would send it, None for a file that the next turn is not about.
+    """
+
+    path: str
+    held: bool
+    sha256: str | None = None
+    since: str | None = None
+    form: str | None = None
+    tokens: int = 0
+    next: SentFile | None = None
+
+
+class Ledger(Value, frozen=True):
+    """`warm_until` is when the cache of the conversation runs out, in Unix seconds; None if there is nothing warm.
+
+    `comparison` is the decision for a question without words asked now, `cold` the same one after that time.
+    """
+
+    session: str
+    files: tuple[Entry, ...]
+    context: tuple[str, ...]
+    route: str
+    reason: str
+    turns: int
+    tokens: int
+    warm_until: float | None
+    comparison: Comparison | None
+    cold: Comparison | None
+
+
+def ledger(project: Project, ask: Ask) -> Ledger:
+    """`ask` is a question as it would be asked next; it is prepared and not sent."""
+    prepared = prepare(project, ask)
+    session, now = prepared.session, project.clock()
+    turns = history.epoch(history.chain(history.current_path(session)))
+    chain = held_chain(turns, ask.policy, now) if turns else None
+    return Ledger(
+        session=project.session,
+        files=_entries(project, prepared, history.holdings(turns)),
+        context=session.context,
+        route=prepared.plan.route,
+        reason=prepared.plan.reason,
+        turns=len(turns),
+        tokens=chain.tokens if chain else 0,
+        warm_until=turns[-1].at + ask.policy.cache_ttl if chain and chain.warm else None,
+        comparison=prepared.plan.comparison,
+        cold=_when_cold(chain, prepared),
+    )
+
+
+def _entries(project: Project, prepared: Prepared, holdings: dict[str, history.Holding]) -> tuple[Entry, ...]:
+    following = {file.path: file for file in prepared.plan.files}
+    text_of = project.text_of()
+    entries = []
+    for path in dict.fromkeys((*following, *holdings)):
+        held = holdings.get(path)
+        text = text_of(held.sha256) if held and held.sha256 else None
+        entries.append(
+            Entry(
+                path=path,
+                held=held is not None,
+                sha256=held.sha256 if held else None,
+                since=held.turn if held else None,
+                form=held.form if held else None,
+                tokens=estimate_tokens(text or ""),
+                next=following.get(path),
+            )
+        )
+    return tuple(entries)
+
+
+def _when_cold(chain: Chain | None, prepared: Prepared) -> Comparison | None:
+    compared = prepared.plan.comparison
+    if chain is None or compared is None:
+        return None
+    unscaled = {"payload": compared.payload, "rewritten": compared.rewritten}
+    return compare(replace(chain, warm=False, scale=1.0), **unscaled, policy=prepared.ask.policy)
+
+
+def ledger_json(found: Ledger) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(found)
+    return document
