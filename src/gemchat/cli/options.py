@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from gemchat.cli.completion import model_names
+
 Files: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="[FILE...]", help="Files; none means those of the turn before.", show_default=False),
@@ -27,7 +29,8 @@ ProjectRoot: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("-q", "--quiet", help="Print the result and errors only.")]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.")
+    str | None,
+    typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.", autocompletion=model_names),
 ]
 BackendName: TypeAlias = Annotated[
     str | None,

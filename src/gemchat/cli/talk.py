@@ -54,8 +54,8 @@ def ask(
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
-    question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    chosen = here.settings(place.workspace.root, model=model, backend=backend, thinking=thinking)
+    question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart)
     question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
     chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
     if dry_run:
@@ -85,8 +85,8 @@ def edit(
         str | None, typer.Option("--check", metavar="CMD", help="Apply, run CMD, and take it back if CMD fails.")
     ] = None,
     check_timeout: Annotated[
-        float, typer.Option("--check-timeout", metavar="SECONDS", min=1, help="How long CMD may take.")
-    ] = 300,
+        float | None, typer.Option("--check-timeout", metavar="SECONDS", min=1, help="How long CMD may take.")
+    ] = None,
     retries: Annotated[
         int, typer.Option("--retries", metavar="N", min=0, help="How often to ask again when CMD failed.")
     ] = 2,
@@ -103,8 +103,8 @@ def edit(
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
-    question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    chosen = here.settings(place.workspace.root, model=model, backend=backend, thinking=thinking)
+    question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart)
     question = replace(
         question,
         paths=here.paths(place, files),
@@ -114,17 +114,17 @@ def edit(
     chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:
         return _show_decision(view, place, question)
-    if check is not None:
-        turn = edit_until(check, chat, question, view, timeout=check_timeout, retries=retries)
+    command = chosen.check if check is None else check
+    if command:
+        timeout = check_timeout or chosen.check_timeout
+        turn = edit_until(command, chat, question, view, timeout=timeout, retries=retries)
         return _show_proposal(view, place, turn, applied=True)
     with view.answer(chosen.model):
         turn = chat.send(question)
     return _show_proposal(view, place, turn, apply_it=yes)
 
 
-def _question(
-    mode: Mode, prompt: str, chosen: Settings, *, stream: bool, restart: bool, thinking: str | None
-) -> Ask:
+def _question(mode: Mode, prompt: str, chosen: Settings, *, stream: bool, restart: bool) -> Ask:
     text, attachments = _prompt_and_attachments(prompt)
     return Ask(
         mode=mode,
@@ -132,7 +132,7 @@ def _question(
         model=chosen.model,
         backend=chosen.backend,
         attachments=attachments,
-        thinking=thinking,
+        thinking=chosen.thinking,
         stream=stream,
         restart="--restart was given" if restart else "",
     )
