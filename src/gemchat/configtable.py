@@ -82,7 +82,8 @@ OPTIONS = (
         default=6, shared=True,
     ),
     Option(
-        "cache_ttl", "seconds, more than 0", Seconds, "How long the service is taken to keep a prefix in its cache.",
+        "cache_ttl", "seconds, more than 0", Seconds,
+        "How long the service is taken to keep a prefix in its cache.",
         default=300.0, shared=True,
     ),
     Option(
@@ -99,7 +100,8 @@ OPTIONS = (
     ),
     Option("check", "a command", Name, "What `edit --check` runs, for every edit; `--check ''` runs none."),
     Option(
-        "check_timeout", "seconds, more than 0", Seconds, "How long that command may take.", default=300.0, shared=True
+        "check_timeout", "seconds, more than 0", Seconds, "How long that command may take.",
+        default=300.0, shared=True,
     ),
     Option(
         "side_by_side", "auto, always or never", Mode,

@@ -56,12 +56,17 @@ def _credentials() -> tuple[Credentials, str | None]:
         credentials, project = google.auth.default(scopes=[SCOPE])
         credentials.refresh(Request())  # type: ignore[no-untyped-call]
     except exceptions.DefaultCredentialsError as error:
-        raise MissingKey(one_line(f"there are no Google Cloud credentials: {error}"), SIGN_IN) from None
+        raise MissingKey(_line("there are no Google Cloud credentials", error), SIGN_IN) from None
     except exceptions.TransportError as error:
-        raise Unavailable(one_line(f"Google Cloud cannot be reached to sign in: {error}"), CHECK_NETWORK) from None
+        raise Unavailable(_line("Google Cloud cannot be reached to sign in", error), CHECK_NETWORK) from None
     except (exceptions.GoogleAuthError, ValueError) as error:
-        raise RejectedKey(one_line(f"Google Cloud does not accept the credentials: {error}"), SIGN_IN) from None
+        raise RejectedKey(_line("Google Cloud does not accept the credentials", error), SIGN_IN) from None
     return credentials, project
+
+
+def _line(start: str, error: Exception) -> str:
+    """What its exceptions say comes first, the whole body of an answer after it."""
+    return one_line(f"{start}: {error.args[0] if error.args else type(error).__name__}")
 
 
 def _silence() -> None:
