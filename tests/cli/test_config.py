@@ -12,6 +12,7 @@ import pytest
 
 from gemchat.configtable import OPTIONS
 from tests.cli.conftest import Gemchat
+from tests.cli.test_processes import terminal
 
 
 @pytest.fixture
@@ -19,6 +20,10 @@ def mine(gemchat: Gemchat, tmp_path: Path) -> Path:
     """The user's own file of settings."""
     gemchat.environ["GEMCHAT_CONFIG_DIR"] = str(tmp_path / "config")
     return tmp_path / "config/config.toml"
+
+
+def piped(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data))
 
 
 def decision(gemchat: Gemchat, *options: str) -> tuple[str, str]:
@@ -55,7 +60,7 @@ def test_the_base_url_and_the_key_can_be_stored(
     gemchat("config", "set", "base_url", gemchat.environ.pop("GOOGLE_GEMINI_BASE_URL"))
     del gemchat.environ["GEMINI_API_KEY"]
     assert gemchat("ask", "hello").code == 3
-    monkeypatch.setattr(sys, "stdin", io.StringIO(" stored-key \n"))
+    monkeypatch.setattr(sys, "stdin", piped(b" stored-key \n"))
     file = mine.parent / "key"
     stored = gemchat("config", "set-key")
     assert stored == (0, "", f"gemchat: the key is stored in {file}, readable by you alone\n")
@@ -68,21 +73,43 @@ def test_the_base_url_and_the_key_can_be_stored(
     assert gemchat("ask", "hello").code == 3
 
 
-@pytest.mark.parametrize("typed", ["", " \n", "two words\n", "k\u00e9y\n"])
+@pytest.mark.parametrize("typed", [b"", b" \n", b"two words\n", "k\u00e9y\n".encode(), b"\xff\n"])
 def test_what_is_no_key_is_not_stored(
-    gemchat: Gemchat, mine: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+    gemchat: Gemchat, mine: Path, monkeypatch: pytest.MonkeyPatch, typed: bytes
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    monkeypatch.setattr(sys, "stdin", piped(typed))
     code, out, err = gemchat("config", "set-key")
     assert (code, out) == (3, "")
     assert "two words" not in err
     assert not mine.parent.exists()
 
 
+def test_a_key_is_asked_for_without_being_shown(gemchat: Gemchat, mine: Path) -> None:
+    process = terminal(gemchat, "config", "set-key")
+    process.expect("Gemini API key")
+    process.sendline("typed-key")
+    shown = process.read()
+    process.close()
+    assert process.exitstatus == 0
+    assert "the key is stored in" in shown
+    assert "typed-key" not in shown
+    assert (mine.parent / "key").read_text() == "typed-key\n"
+
+
+def test_a_key_that_is_not_given_after_all(gemchat: Gemchat, mine: Path) -> None:
+    process = terminal(gemchat, "config", "set-key")
+    process.expect("not shown")
+    process.sendcontrol("c")
+    process.read()
+    process.close()
+    assert process.exitstatus == 130
+    assert not mine.parent.exists()
+
+
 def test_a_key_of_the_environment_is_said_to_go_before(
     gemchat: Gemchat, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("k\n"))
+    monkeypatch.setattr(sys, "stdin", piped(b"k\n"))
     assert "GEMINI_API_KEY is set as well, and goes before it" in gemchat("config", "set-key").err
 
 
@@ -142,6 +169,13 @@ def test_a_local_server_can_be_set(gemchat: Gemchat, mine: Path) -> None:
     assert gemchat("local", "status", "--json").json["model"] == "the model at http://127.0.0.1:11434/v1"
     gemchat.environ["GEMCHAT_LOCAL_MODEL"] = "/m/small.gguf"
     assert gemchat("local", "status", "--json").json["model"] == "small.gguf"
+
+
+def test_a_home_that_nobody_has_is_said(gemchat: Gemchat, mine: Path) -> None:
+    gemchat("config", "set", "local.path", "~nobody-of-that-name/m.gguf")
+    code, out, err = gemchat("local", "status")
+    assert (code, out) == (3, "")
+    assert "there is no model file ~nobody-of-that-name/m.gguf" in err
 
 
 def test_the_local_model_can_be_chosen(gemchat: Gemchat, mine: Path) -> None:

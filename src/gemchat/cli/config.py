@@ -97,7 +97,7 @@ def set_key(ctx: typer.Context) -> None:
     if interactive():
         key = typer.prompt("Gemini API key (not shown)", hide_input=True, err=True)
     else:
-        key = sys.stdin.readline() if sys.stdin else ""
+        key = sys.stdin.buffer.readline().decode("utf-8", "replace") if sys.stdin else ""
     place = apikey.store_key(check_key(key), here.user_file.parent)
     view = View()
     view.note(f"the key is stored in {place}")

@@ -41,9 +41,14 @@ def choice(environ: Mapping[str, str]) -> Choice:
     window = environ.get("GEMCHAT_LOCAL_WINDOW") or str(WINDOW)
     if not window.isdecimal() or int(window) < _SMALLEST_WINDOW:
         raise ConfigError(f"{window!r} is no size of a window", "GEMCHAT_LOCAL_WINDOW is in tokens, 2048 or more.")
-    return Choice(
-        path=str(Path(path).expanduser().absolute()) if path else None, url=url or None, window=int(window)
-    )
+    return Choice(path=_whole(path) if path else None, url=url or None, window=int(window))
+
+
+def _whole(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise ConfigError(f"there is no model file {path}", "Check local.path (GEMCHAT_LOCAL_MODEL).") from None
 
 
 def is_available(environ: Mapping[str, str]) -> bool:
