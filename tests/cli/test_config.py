@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from gemchat.cli.app import run
+from gemchat.cli.surroundings import Surroundings
 from gemchat.configtable import OPTIONS
 from tests.cli.conftest import Gemchat
 from tests.cli.test_processes import terminal
+from tests.local.test_remote import OpenAi, openai
+
+__all__ = ["openai"]
 
 
 @pytest.fixture
@@ -178,6 +183,24 @@ def test_a_home_that_nobody_has_is_said(gemchat: Gemchat, mine: Path) -> None:
     assert "there is no model file ~nobody-of-that-name/m.gguf" in err
 
 
+def test_a_local_server_that_is_set_answers_without_a_key(
+    gemchat: Gemchat, mine: Path, openai: OpenAi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gemchat("config", "set", "local.url", openai.url)
+    del gemchat.environ["GEMINI_API_KEY"]
+    here = Surroundings(environ=gemchat.environ, directory=gemchat.root)
+    try:
+        capsys.readouterr()
+        assert run(["ask", "hello"], here) == 0
+        assert capsys.readouterr().out == "Hallo ü\n"
+        assert run(["local", "status", "--json"], here) == 0
+        assert json.loads(capsys.readouterr().out)["installed"] is True
+    finally:
+        assert run(["local", "stop"], here) == 0
+    assert len(openai.bodies) == 1
+    assert gemchat.requests == []
+
+
 def test_the_local_model_can_be_chosen(gemchat: Gemchat, mine: Path) -> None:
     gemchat.write(".gemchat.toml", 'model = "local"\n')
     assert decision(gemchat) == ("local", "interactions")
@@ -287,7 +310,9 @@ def test_control_characters_of_a_file_reach_no_terminal(gemchat: Gemchat, mine: 
         assert not set("\x1b\x07\x7f") & set(result.out + result.err)
 
 
-def test_the_demo_does_not_ask_the_users_settings(gemchat: Gemchat, mine: Path) -> None:
-    mine.parent.mkdir()
+def test_the_demo_does_not_ask_the_users_settings(gemchat: Gemchat) -> None:
+    mine = Path(gemchat("config", "path").out.strip())
+    assert mine.is_relative_to(Path.home())
+    mine.parent.mkdir(parents=True)
     mine.write_text('model = "mine"\ncheck = "false"\nbase_url = "http://127.0.0.1:9"\n')
     assert gemchat("demo", "--scripted").code == 0

@@ -156,11 +156,14 @@ def test_a_service_of_tokens_that_is_not_there(tmp_path: Path, credentials: dict
     assert type(refusal()) is Unavailable
 
 
-def test_no_project_at_all(service: Service, tmp_path: Path, credentials: dict[str, Any]) -> None:
+def test_no_project_at_all(
+    service: Service, tmp_path: Path, credentials: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
     del credentials["project_id"]
     write(tmp_path, credentials)
     service.enqueue(SIGNED_IN)
     assert "gemchat config set project" in refusal().hint
+    assert not [record for record in caplog.records if record.name.startswith("google")]
 
 
 @pytest.mark.parametrize(("project", "location"), [("p/../q", "global"), ("p", "evil.example/"), ("p", "")])
