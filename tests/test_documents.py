@@ -79,6 +79,7 @@ def test_a_tab_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["config", "get", "cache"], ["cache_ttl"]),
         (["config", "unset", "local."], ["local.path", "local.url"]),
+        (["config", "get", "pr"], ["project", "prices."]),
         (["ask", "--model", "l"], ["local"]),
         (["ask", "--model", "m"], ["mine", "mine-too"]),
     ],
