@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gemchat import errors
 from gemchat.cli.app import app
+from gemchat.cli.config import in_toml
+from gemchat.configtable import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -35,6 +38,22 @@ def test_every_exit_code_is_in_the_readme() -> None:
         assert f"\n| {code} |" in README
 
 
+def test_every_setting_is_in_the_readme() -> None:
+    (table,) = re.findall(r"<!-- settings: .*? -->\n(.*?)<!-- end of settings -->", README, re.DOTALL)
+    assert table == "".join(f"{line}\n" for line in settings_table())
+
+
+def settings_table() -> Iterator[str]:
+    """The table of settings as the README has it."""
+    yield "| setting | means | takes | default | environment | project's file |"
+    yield "|---|---|---|---|---|---|"
+    for row in OPTIONS:
+        default = "" if row.default is None else f"`{in_toml(row.default)}`"
+        variable = f"`{row.variable}`" if row.variable else ""
+        cells = (f"`{row.name}`", row.about, row.takes, default, variable, "yes" if row.shared else "no")
+        yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
 @pytest.mark.parametrize(
     ("shell", "name"),
     [("bash", "gemchat.bash"), ("zsh", "_gemchat"), ("fish", "gemchat.fish"), ("powershell", "gemchat.ps1")],
@@ -53,3 +72,28 @@ def test_a_tab_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMP_CWORD", "1")
     done = subprocess.run([sys.executable, "-m", "gemchat"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["apply"]
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["config", "get", "cache"], ["cache_ttl"]),
+        (["config", "unset", "local."], ["local.path", "local.url"]),
+        (["config", "get", "pr"], ["project", "prices."]),
+        (["ask", "--model", "l"], ["local"]),
+        (["ask", "--model", "m"], ["mine", "mine-too"]),
+    ],
+)
+def test_a_tab_completes_settings_and_models(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], completed: list[str]
+) -> None:
+    (tmp_path / "config.toml").write_text(
+        'model = "mine-too"\n[prices]\nmine = {fresh = 1, cached = 1, output = 1}\n'
+    )
+    monkeypatch.setenv("GEMCHAT_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("_GEMCHAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(["gemchat", *words]))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    done = subprocess.run([sys.executable, "-m", "gemchat"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == completed
+    assert done.stderr == ""

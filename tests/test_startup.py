@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("google.genai", "pydantic", "httpx2", "asyncio", "rich", "http.server")
+HEAVY = ("google.genai", "pydantic", "httpx2", "asyncio", "rich", "http.server", "tomlkit", "keyring")
 
 PROBE = f"""
 import sys
@@ -19,16 +19,17 @@ sys.stderr.write(repr([code, [name for name in {HEAVY!r} if name in sys.modules]
 """
 
 
-def probe(root: Path, *arguments: str) -> tuple[int, list[str]]:
+def probe(root: Path, *arguments: str, program: str = PROBE) -> tuple[int, list[str]]:
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, *arguments], cwd=root, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *arguments], cwd=root, capture_output=True, text=True, check=True
     )
     found: tuple[int, list[str]] = tuple(eval(done.stderr.splitlines()[-1]))
     return found
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], ["status"], ["log"], ["sessions"], ["diff"], ["apply"], ["undo"]]
+    "arguments",
+    [["--version"], ["--help"], ["status"], ["log"], ["sessions"], ["diff"], ["apply"], ["undo"], ["config"]],
 )
 def test_a_local_command_loads_nothing_heavy(project_root: Path, arguments: list[str]) -> None:
     code, loaded = probe(project_root, *arguments)
@@ -39,3 +40,16 @@ def test_a_local_command_loads_nothing_heavy(project_root: Path, arguments: list
 def test_a_dry_run_does_not_load_the_sdk(project_root: Path) -> None:
     (project_root / "app.py").write_text("x = 1\n")
     assert probe(project_root, "ask", "what?", "app.py", "--dry-run") == (0, [])
+
+
+def test_settings_are_read_without_loading_more(project_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project_root / "app.py").write_text("x = 1\n")
+    (project_root / ".gemchat.toml").write_text("model = 'm'\n")
+    assert probe(project_root, "ask", "what?", "app.py", "--dry-run") == (0, [])
+    assert probe(project_root, "config", "set", "model", "m") == (0, ["tomlkit"])
+
+
+def test_without_a_file_no_parser_is_loaded(project_root: Path) -> None:
+    (project_root / "app.py").write_text("x = 1\n")
+    program = PROBE.replace(repr(HEAVY), repr(("tomllib",)))
+    assert probe(project_root, "ask", "what?", "app.py", "--dry-run", program=program) == (0, [])

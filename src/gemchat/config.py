@@ -1,68 +1,133 @@
-"""Settings: options first, then the environment, then defaults. Reads nothing but what it is given."""
+"""Settings: options first, then the environment, the project's file, the user's file, defaults.
+
+It decides which value wins and reads nothing but what it is given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
+from gemchat.configtable import OPTIONS, PRICES, Mode, Price, checked
+from gemchat.core import economics
 from gemchat.core.model import Backend, Value
-from gemchat.errors import ConfigError, MissingKey, UsageError
+from gemchat.errors import ConfigError, UsageError
 
-DEFAULT_MODEL = "gemini-3.8-flash"
 LOCAL_MODEL = "local"
-DEFAULT_BACKEND: Backend = "interactions"
-_BACKENDS: Mapping[str, Backend] = {
-    "auto": DEFAULT_BACKEND,
-    "interactions": "interactions",
-    "contents": "contents",
-}
+
+Source = Literal["option", "environment", "project", "user", "default"]
+
+
+class Found(Value, frozen=True):
+    """A setting's value and where it comes from; `where` is the option, the variable or the file."""
+
+    value: Any
+    source: Source
+    where: str = ""
 
 
 class Settings(Value, frozen=True):
-    """What a turn is sent with."""
+    """What is in force; what each means is said in `configtable`."""
 
     model: str
     backend: Backend
+    thinking: str | None
     base_url: str | None
+    insecure: bool
+    vertex: bool
+    project: str | None
+    location: str
+    compaction: Mode
+    horizon: int
+    cache_ttl: float
+    attachments_limit: int
+    prices: dict[str, Price]
+    deadline: float
+    check: str | None
+    check_timeout: float
+    side_by_side: Mode
+    pager: bool
+    local_path: str | None
+    local_url: str | None
+
+    @property
+    def own_prices(self) -> dict[str, economics.Price]:
+        """By the name of the model; beyond what is set, as of any model."""
+        return {
+            name: economics.Price(fresh=price.fresh, cached=price.cached, output=price.output)
+            for name, price in self.prices.items()
+        }
 
 
-def settings(environ: Mapping[str, str], *, model: str | None, backend: str | None) -> Settings:
-    """`model` and `backend` are the options; None leaves the choice to the environment or the default."""
-    named = backend or environ.get("GEMCHAT_BACKEND") or "auto"
-    if named not in _BACKENDS:
-        kind = UsageError if backend else ConfigError
-        raise kind(f"there is no backend {named!r}", f"Choose one of: {', '.join(_BACKENDS)}.")
-    return Settings(
-        model=model or environ.get("GEMCHAT_MODEL") or DEFAULT_MODEL,
-        backend=_BACKENDS[named],
-        base_url=environ.get("GOOGLE_GEMINI_BASE_URL") or None,
-    )
-
-
-def has_key(environ: Mapping[str, str]) -> bool:
-    return bool(environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY"))
-
-
-def api_key(environ: Mapping[str, str]) -> str:
-    """The key as the environment has it; its form is checked where it is used."""
-    key = environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY")
-    if not key:
-        raise MissingKey(
-            "there is no Gemini API key",
-            "Get one at https://aistudio.google.com/apikey and set GEMINI_API_KEY. "
-            "To try gemchat without a key: gemchat demo. For a small model on this machine: "
-            "pip install 'gemchat[local]'",
+def resolve(
+    environ: Mapping[str, str],
+    *,
+    user: Mapping[str, Found],
+    project: Mapping[str, Found],
+    options: Mapping[str, str | None],
+) -> dict[str, Found]:
+    """Every setting with its value, which is None where nobody set it and there is no default."""
+    defaults = {row.name: Found(value=row.default, source="default") for row in OPTIONS if row.name[-1] != ">"}
+    given = {
+        name: Found(
+            value=checked(name, text, UsageError, where="--", text=True), source="option", where=f"--{name}"
         )
-    return key
+        for name, text in options.items()
+        if text is not None
+    }
+    return _one_local_model({**defaults, **user, **project, **_environment(environ), **given})
+
+
+def settings(found: Mapping[str, Found]) -> Settings:
+    """What was found as one value. Where both are asked for, the local model has no use for Vertex AI."""
+    values = {name.replace(".", "_"): entry.value for name, entry in found.items() if not name.startswith(PRICES)}
+    prices = {name.removeprefix(PRICES): entry.value for name, entry in found.items() if name.startswith(PRICES)}
+    contents = values["vertex"] and values["model"] != LOCAL_MODEL
+    automatic: Backend = "contents" if contents else "interactions"
+    backend = values.pop("backend")
+    return Settings(**values, prices=prices, backend=automatic if backend == "auto" else backend)
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
-    named = environ.get("GEMCHAT_STATE_DIR")
-    if named:
-        try:
-            return Path(named).expanduser().absolute()
-        except RuntimeError:
-            raise ConfigError(f"there is no directory {named}", "Check GEMCHAT_STATE_DIR.") from None
+    if chosen := _named(environ, "GEMCHAT_STATE_DIR"):
+        return chosen
     from platformdirs import user_state_path
 
     return user_state_path("gemchat", appauthor=False)
+
+
+def config_directory(environ: Mapping[str, str]) -> Path:
+    if chosen := _named(environ, "GEMCHAT_CONFIG_DIR"):
+        return chosen
+    from platformdirs import user_config_path
+
+    return user_config_path("gemchat", appauthor=False)
+
+
+def _named(environ: Mapping[str, str], variable: str) -> Path | None:
+    named = environ.get(variable)
+    try:
+        return Path(named).expanduser().absolute() if named else None
+    except RuntimeError:
+        raise ConfigError(f"there is no directory {named}", f"Check {variable}.") from None
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, Found]:
+    named = [(row.name, row.variable, environ[row.variable]) for row in OPTIONS if environ.get(row.variable)]
+    return {
+        name: Found(
+            value=checked(name, text, ConfigError, where=f"{variable}: ", text=True),
+            source="environment",
+            where=variable,
+        )
+        for name, variable, text in named
+    }
+
+
+def _one_local_model(found: dict[str, Found]) -> dict[str, Found]:
+    """Either of the two names the local model, so the environment's wins over the other one in a file."""
+    path, url = found["local.path"], found["local.url"]
+    if path.value and url.value and path.source != url.source:
+        found["local.path" if url.source == "environment" else "local.url"] = Found(value=None, source="default")
+    return found

@@ -35,7 +35,7 @@ def test_no_key(gemchat: Gemchat) -> None:
         (["nonsense"], 2, "No such command 'nonsense'"),
         (["log", "-n", "0"], 2, "-n"),
         (["diff", "--color", "blue"], 2, "there is no colour mode 'blue'"),
-        (["ask", "x", "--backend", "soap"], 2, "there is no backend 'soap'"),
+        (["ask", "x", "--backend", "soap"], 2, "--backend must be auto, interactions or contents, not soap"),
         (["ask", "x", ".."], 5, "outside the project"),
         (["ask", "x", "/etc/passwd"], 5, "outside the project"),
         (["ask", "x", "dir"], 5, "not a regular file"),

@@ -72,7 +72,7 @@ def test_usage_adds_up_and_says_what_sending_again_would_have_cost(gemchat: Gemc
     assert (found["total"]["turns"], found["total"]["priced"]) == (2, 2)
     assert (found["project"]["turns"], found["project"]["priced"]) == (3, 2)
     assert second["again"]["input"] > first["again"]["input"], "the file and what was said so far"
-    price = (0.75 * first["usage"]["input"] + 3.75 * first["usage"]["output"]) / 1e6
+    price = (1.50 * first["usage"]["input"] + 7.50 * first["usage"]["output"]) / 1e6
     assert abs(first["cost"] - price) < 1e-12
 
 

@@ -131,9 +131,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        answer = self.next_answer(
-            Seen(self.command, self.path, dict(self.headers.items()), json.loads(raw) if raw else None)
-        )
+        is_form = "urlencoded" in (self.headers.get("Content-Type") or "")
+        body = raw.decode() if is_form else json.loads(raw) if raw else None
+        answer = self.next_answer(Seen(self.command, self.path, dict(self.headers.items()), body))
         if answer.status:
             self._send(answer)
         self._finish(answer)

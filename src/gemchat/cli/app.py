@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import commands, inspect, ledger, local, review, sessions, talk
+from gemchat.cli import commands, config, inspect, ledger, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
@@ -49,6 +49,7 @@ for command in (
     app.command()(command)
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(local.app, name="local")
+app.add_typer(config.app, name="config")
 
 
 def _print_version(wanted: bool) -> None:

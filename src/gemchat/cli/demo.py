@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -85,8 +85,9 @@ def demo(
 ) -> None:
     """Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it."""
     here: Surroundings = ctx.obj
-    cast = _script if scripted or not here.has_local(here.environ) else _local_model
-    with tempfile.TemporaryDirectory(prefix="gemchat-demo-") as directory, cast(here) as part:
+    own = here.environ if scripted else here.local_environ(here.settings(here.workspace(None).root))
+    cast = _script() if scripted or not here.has_local(own) else _local_model(here, own)
+    with tempfile.TemporaryDirectory(prefix="gemchat-demo-") as directory, cast as part:
         project = Path(directory, "shop")
         project.mkdir()
         (project / "shop.py").write_text(_SHOP)
@@ -95,13 +96,14 @@ def demo(
             **{name: value for name, value in here.environ.items() if not name.startswith("GEMCHAT_")},
             **part.environ,
             "GEMCHAT_STATE_DIR": str(Path(directory, "state")),
+            "GEMCHAT_CONFIG_DIR": str(Path(directory, "config")),
         }
         inside = Surroundings(environ=environ, directory=project, clock=here.clock)
         _tour(inside, part)
 
 
 @contextmanager
-def _script(_: Surroundings) -> Iterator[_Part]:
+def _script() -> Iterator[_Part]:
     from gemchat.local.demo import DemoMind
     from gemchat.local.server import LoopbackServer
 
@@ -111,10 +113,10 @@ def _script(_: Surroundings) -> Iterator[_Part]:
 
 
 @contextmanager
-def _local_model(here: Surroundings) -> Iterator[_Part]:
+def _local_model(here: Surroundings, own: Mapping[str, str]) -> Iterator[_Part]:
     """The server is the user's own one, so that the model is loaded once and stays for what comes after."""
     passed = ("GEMCHAT_LOCAL_", "GEMCHAT_CACHE_")
-    kept = {name: value for name, value in here.environ.items() if name.startswith(passed)}
+    kept = {name: value for name, value in own.items() if name.startswith(passed)}
     environ = {**kept, "GEMCHAT_MODEL": LOCAL_MODEL, "GEMCHAT_RUNTIME_DIR": str(here.local_place().directory)}
     yield _Part("a small language model", "raise a ValueError in net_price when gross is negative", environ)
 

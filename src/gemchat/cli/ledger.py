@@ -26,9 +26,10 @@ def context(
     """Show what the model holds of each file, and what the next turn would send and why."""
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     here: Surroundings = ctx.obj
-    chosen = here.settings(model=model, backend=backend)
+    chosen = here.settings(place.workspace.root, model=model, backend=backend)
     place.store.blobs = Drafts(place.store.blobs)
-    found = ledger(place, Ask(mode="ask", prompt="", model=chosen.model, backend=chosen.backend))
+    next_one = Ask(mode="ask", prompt="", model=chosen.model, backend=chosen.backend, policy=here.policy(chosen))
+    found = ledger(place, next_one)
     if as_json:
         view.json(ledger_json(found))
     else:
@@ -43,8 +44,10 @@ def usage(
 ) -> None:
     """Show tokens and costs by turn, and what sending the files again would have cost."""
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    here: Surroundings = ctx.obj
+    prices = here.settings(place.workspace.root).own_prices
     names = dict.fromkeys((place.session, *place.store.names()))
-    spent = {name: spending(replace(place, session=name).load(), place.text_of(), {}) for name in names}
+    spent = {name: spending(replace(place, session=name).load(), place.text_of(), prices) for name in names}
     everything = [one for turns in spent.values() for one in turns]
     if as_json:
         view.json(spending_json(place.session, spent[place.session], everything))

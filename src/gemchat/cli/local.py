@@ -19,11 +19,12 @@ def status(ctx: typer.Context, as_json: options.AsJson = False) -> None:
     from gemchat.local.weights import QWEN, cache_directory, is_joined, joined_file
 
     here: Surroundings = ctx.obj
-    cache = cache_directory(here.environ)
+    environ = here.local_environ(here.settings(here.workspace(None).root))
+    cache = cache_directory(environ)
     server = running(here.local_place())
     state = {
-        "model": choice(here.environ).title,
-        "installed": here.has_local(here.environ),
+        "model": choice(environ).title,
+        "installed": here.has_local(environ),
         "file": str(joined_file(QWEN, cache)) if is_joined(QWEN, cache) else None,
         "running": server.name if server else None,
         "pid": server.pid if server else None,

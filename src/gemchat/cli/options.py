@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from gemchat.cli.completion import model_names
+
 Files: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="[FILE...]", help="Files; none means those of the turn before.", show_default=False),
@@ -27,7 +29,8 @@ ProjectRoot: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("-q", "--quiet", help="Print the result and errors only.")]
 Model: TypeAlias = Annotated[
-    str | None, typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.")
+    str | None,
+    typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.", autocompletion=model_names),
 ]
 BackendName: TypeAlias = Annotated[
     str | None,
@@ -42,6 +45,12 @@ Context: TypeAlias = Annotated[
 Thinking: TypeAlias = Annotated[
     str | None,
     typer.Option("--thinking", metavar="LEVEL", help="How long the model may think: low, medium, high."),
+]
+AttachLimit: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--attach-limit", metavar="TOKENS", min=1, help="Longer attachments are folded to head, tail and errors."
+    ),
 ]
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be sent and why; send nothing.")

@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING
 import typer
 from msgspec.structs import replace
 
-from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, settings, state_directory
+from gemchat.apikey import api_key, has_key
+from gemchat.config import (
+    LOCAL_MODEL,
+    Found,
+    Settings,
+    config_directory,
+    resolve,
+    settings,
+    state_directory,
+)
+from gemchat.configfile import PROJECT_FILE, USER_FILE, read_settings
+from gemchat.core.economics import RELATIVE, Policy
 from gemchat.core.model import Transport
+from gemchat.core.prices import price_of
 from gemchat.project import Project
 from gemchat.store import Store, project_directory
 from gemchat.view import View
@@ -55,19 +67,51 @@ class Surroundings:
         """Project paths of files as the user named them, each once."""
         return tuple(dict.fromkeys(project.workspace.relative(name, self.directory) for name in names or ()))
 
-    def settings(self, *, model: str | None, backend: str | None) -> Settings:
+    @property
+    def user_file(self) -> Path:
+        """The user's own file of settings, whether it exists or not."""
+        return config_directory(self.environ) / USER_FILE
+
+    def found(self, root: Path, **options: str | None) -> dict[str, Found]:
+        """All settings in the project with that root, and where they come from."""
+        return resolve(
+            self.environ,
+            user=read_settings(self.user_file, "user"),
+            project=read_settings(root / PROJECT_FILE, "project"),
+            options=options,
+        )
+
+    def settings(self, root: Path, **options: str | None) -> Settings:
         """Without a key and a model's name, the local model is meant if it is installed."""
-        chosen = settings(self.environ, model=model, backend=backend)
-        named = model or self.environ.get("GEMCHAT_MODEL")
-        if named or has_key(self.environ) or not self.has_local(self.environ):
+        found = self.found(root, **options)
+        chosen = settings(found)
+        if found["model"].source != "default" or chosen.vertex or has_key(self.environ, self.user_file.parent):
             return chosen
-        return replace(chosen, model=LOCAL_MODEL)
+        return replace(chosen, model=LOCAL_MODEL) if self.has_local(self.local_environ(chosen)) else chosen
+
+    def policy(self, chosen: Settings) -> Policy:
+        """How to decide between continuing a conversation and rewriting it."""
+        return Policy(
+            compaction=chosen.compaction,
+            horizon=chosen.horizon,
+            cache_ttl=chosen.cache_ttl,
+            price=price_of(chosen.model, self.clock(), chosen.own_prices) or RELATIVE,
+        )
+
+    def local_environ(self, chosen: Settings) -> dict[str, str]:
+        """The environment as the local model reads it: what files name counts as if a variable did."""
+        named = {"GEMCHAT_LOCAL_MODEL": chosen.local_path, "GEMCHAT_LOCAL_URL": chosen.local_url}
+        return {**self.environ, **{variable: value or "" for variable, value in named.items()}}
 
     def connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
         """A connection to the service. Loads the SDK, which takes longer than all the rest."""
         if wanted.model == LOCAL_MODEL:
             return self._connect_locally(wanted, note)
-        key = api_key(self.environ)
+        if wanted.vertex:
+            from gemchat.gemini import connect_vertex
+
+            return connect_vertex(wanted.backend, wanted.project, wanted.location, base_url=wanted.base_url)
+        key = api_key(self.environ, self.user_file.parent)
         from gemchat.gemini import connect
 
         return connect(wanted.backend, key=key, base_url=wanted.base_url)
@@ -83,8 +127,9 @@ class Surroundings:
         from gemchat.cli.loading import local_server
         from gemchat.local.choice import choice
 
-        chosen = choice(self.environ)
-        server = local_server(chosen, self.local_place(), self.environ, note)
+        environ = self.local_environ(wanted)
+        chosen = choice(environ)
+        server = local_server(chosen, self.local_place(), environ, note)
         note(
             f"{chosen.title} on this machine answers; it is meant for small files and may be wrong. "
             "For Gemini set GEMINI_API_KEY."

@@ -17,6 +17,7 @@ from gemchat.cli import options
 from gemchat.cli.commands import edit_until
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
+from gemchat.core.economics import Policy
 from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
 from gemchat.diffview import MATCHED
 from gemchat.errors import NotText, UsageError
@@ -43,6 +44,7 @@ def ask(
     model: options.Model = None,
     backend: options.BackendName = None,
     thinking: options.Thinking = None,
+    attach_limit: options.AttachLimit = None,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -54,8 +56,11 @@ def ask(
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
-    question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    limit = None if attach_limit is None else str(attach_limit)
+    chosen = here.settings(
+        place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
+    )
+    question = _question("ask", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
     question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
     chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
     if dry_run:
@@ -77,6 +82,7 @@ def edit(
     model: options.Model = None,
     backend: options.BackendName = None,
     thinking: options.Thinking = None,
+    attach_limit: options.AttachLimit = None,
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Apply the change at once.")] = False,
     reply_format: Annotated[
         str, typer.Option("--format", metavar="auto|edits|whole", help="How the model writes the change.")
@@ -85,8 +91,8 @@ def edit(
         str | None, typer.Option("--check", metavar="CMD", help="Apply, run CMD, and take it back if CMD fails.")
     ] = None,
     check_timeout: Annotated[
-        float, typer.Option("--check-timeout", metavar="SECONDS", min=1, help="How long CMD may take.")
-    ] = 300,
+        float | None, typer.Option("--check-timeout", metavar="SECONDS", min=1, help="How long CMD may take.")
+    ] = None,
     retries: Annotated[
         int, typer.Option("--retries", metavar="N", min=0, help="How often to ask again when CMD failed.")
     ] = 2,
@@ -103,8 +109,11 @@ def edit(
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
-    question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
+    limit = None if attach_limit is None else str(attach_limit)
+    chosen = here.settings(
+        place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
+    )
+    question = _question("edit", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
     question = replace(
         question,
         paths=here.paths(place, files),
@@ -114,17 +123,17 @@ def edit(
     chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:
         return _show_decision(view, place, question)
-    if check is not None:
-        turn = edit_until(check, chat, question, view, timeout=check_timeout, retries=retries)
+    command = chosen.check if check is None else check
+    if command:
+        timeout = check_timeout or chosen.check_timeout
+        turn = edit_until(command, chat, question, view, timeout=timeout, retries=retries)
         return _show_proposal(view, place, turn, applied=True)
     with view.answer(chosen.model):
         turn = chat.send(question)
     return _show_proposal(view, place, turn, apply_it=yes)
 
 
-def _question(
-    mode: Mode, prompt: str, chosen: Settings, *, stream: bool, restart: bool, thinking: str | None
-) -> Ask:
+def _question(mode: Mode, prompt: str, chosen: Settings, policy: Policy, *, stream: bool, restart: bool) -> Ask:
     text, attachments = _prompt_and_attachments(prompt)
     return Ask(
         mode=mode,
@@ -132,7 +141,9 @@ def _question(
         model=chosen.model,
         backend=chosen.backend,
         attachments=attachments,
-        thinking=thinking,
+        policy=policy,
+        attach_limit=chosen.attachments_limit,
+        thinking=chosen.thinking,
         stream=stream,
         restart="--restart was given" if restart else "",
     )

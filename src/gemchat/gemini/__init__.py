@@ -5,21 +5,39 @@ Importing this package does not import the SDK, which takes a second; connecting
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gemchat.core.model import Backend
 from gemchat.gemini.client import IDLE_TIMEOUT, build_client, check_key, collector_paused
 from gemchat.gemini.generate import ContentsTransport
 from gemchat.gemini.interactions import InteractionsTransport
 
-__all__ = ["ContentsTransport", "InteractionsTransport", "connect"]
+if TYPE_CHECKING:
+    from google import genai
+
+__all__ = ["ContentsTransport", "InteractionsTransport", "connect", "connect_vertex"]
 
 
 def connect(
     backend: Backend, *, key: str, base_url: str | None = None, idle_timeout: float = IDLE_TIMEOUT
 ) -> InteractionsTransport | ContentsTransport:
     """A transport for one process. It holds a client, so close it, or use it as a context manager."""
-    client = build_client(key, base_url, idle_timeout=idle_timeout)
+    return _transport(backend, build_client(key, base_url, idle_timeout=idle_timeout), check_key(key))
+
+
+def connect_vertex(
+    backend: Backend, project: str | None, location: str, *, base_url: str | None = None
+) -> InteractionsTransport | ContentsTransport:
+    """The same over Vertex AI, with application default credentials."""
+    from gemchat.gemini.vertex import sign_in
+
+    account = sign_in(project, location)
+    return _transport(backend, build_client(account, base_url), account.credentials.token or "")
+
+
+def _transport(backend: Backend, client: genai.Client, secret: str) -> InteractionsTransport | ContentsTransport:
     if backend == "contents":
-        return ContentsTransport(client, check_key(key))
+        return ContentsTransport(client, secret)
     with collector_paused():
         client.interactions  # noqa: B018 - reaching for it is what loads the second half of the SDK
-    return InteractionsTransport(client, check_key(key))
+    return InteractionsTransport(client, secret)

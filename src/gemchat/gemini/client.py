@@ -25,6 +25,8 @@ from gemchat.errors import ConfigError, MissingKey
 if TYPE_CHECKING:
     from google import genai
 
+    from gemchat.gemini.vertex import Account
+
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 IDLE_TIMEOUT = 120.0
 GET_A_KEY = "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY."
@@ -37,6 +39,7 @@ DISARMED = (
     "GOOGLE_GENAI_REPLAYS_DIRECTORY",  # where it does so
     "GOOGLE_GENAI_REPLAY_ID",
     "GOOGLE_GENAI_HTTP_CLIENT",  # another HTTP library, whose exceptions are not translated
+    "GOOGLE_VERTEX_BASE_URL",  # where Vertex AI is
 )
 
 
@@ -58,15 +61,18 @@ class Connection:
 
 
 def build_client(
-    key: str,
+    identity: str | Account,
     base_url: str | None = None,
     *,
     user_agent: str = f"gemchat/{__version__}",
     connect_timeout: float = 15.0,
     idle_timeout: float = IDLE_TIMEOUT,
 ) -> genai.Client:
-    """`idle_timeout` is how long the service may stay silent, not how long an answer may take; both in seconds."""
-    key = check_key(key)
+    """The key or the account says which of Google's services it is; without `base_url` it is at its own address.
+
+    `idle_timeout` is how long the service may stay silent, not how long an answer may take; both in seconds.
+    """
+    who = _arguments(identity)
     url = check_base_url(base_url or GEMINI_URL)
     disarm_environment()
     _silence()
@@ -83,14 +89,21 @@ def build_client(
         http |= {"verify": unused, "trust_env": False}
         websocket |= {"verify": unused, "trust_env": False}
     options: Any = {
-        "base_url": url,
+        "base_url": url if base_url or isinstance(identity, str) else None,
         "headers": {"User-Agent": user_agent},
         "retry_options": {"attempts": 1},
         "client_args": http,
         "async_client_args": websocket,
     }
     with _environment_trouble():
-        return genai.Client(api_key=key, enterprise=False, http_options=options)
+        return genai.Client(**who, http_options=options)
+
+
+def _arguments(identity: str | Account) -> dict[str, Any]:
+    if isinstance(identity, str):
+        return {"api_key": check_key(identity), "enterprise": False}
+    account = {"project": identity.project, "location": identity.location, "credentials": identity.credentials}
+    return {"enterprise": True, **account}
 
 
 def check_key(key: str) -> str:

@@ -34,13 +34,21 @@ class Choice(Value, frozen=True):
 def choice(environ: Mapping[str, str]) -> Choice:
     path, url = environ.get("GEMCHAT_LOCAL_MODEL"), environ.get("GEMCHAT_LOCAL_URL")
     if path and url:
-        raise ConfigError("there are two local models", "Set GEMCHAT_LOCAL_MODEL or GEMCHAT_LOCAL_URL, not both.")
+        raise ConfigError(
+            "there are two local models",
+            "Set local.path (GEMCHAT_LOCAL_MODEL) or local.url (GEMCHAT_LOCAL_URL), not both.",
+        )
     window = environ.get("GEMCHAT_LOCAL_WINDOW") or str(WINDOW)
     if not window.isdecimal() or int(window) < _SMALLEST_WINDOW:
         raise ConfigError(f"{window!r} is no size of a window", "GEMCHAT_LOCAL_WINDOW is in tokens, 2048 or more.")
-    return Choice(
-        path=str(Path(path).expanduser().absolute()) if path else None, url=url or None, window=int(window)
-    )
+    return Choice(path=_whole(path) if path else None, url=url or None, window=int(window))
+
+
+def _whole(path: str) -> str:
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError:
+        raise ConfigError(f"there is no model file {path}", "Check local.path (GEMCHAT_LOCAL_MODEL).") from None
 
 
 def is_available(environ: Mapping[str, str]) -> bool:
@@ -60,5 +68,5 @@ def ready(chosen: Choice, environ: Mapping[str, str], progress: Progress) -> Cho
         file = join(QWEN, cache_directory(environ), progress)
         return Choice(path=str(file), window=chosen.window)
     if not Path(chosen.path).is_file():
-        raise ConfigError(f"there is no model file {chosen.path}", "Check GEMCHAT_LOCAL_MODEL.")
+        raise ConfigError(f"there is no model file {chosen.path}", "Check local.path (GEMCHAT_LOCAL_MODEL).")
     return chosen
