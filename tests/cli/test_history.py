@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gemchat import exporting, turnview
+from gemchat.local.mind import Prompt
 from gemchat.past import entries
 from tests.cli.conftest import Gemchat
 from tests.cli.test_processes import terminal
@@ -155,7 +157,7 @@ class interrupting:  # noqa: N801  reads as a phrase
 class Breaking:
     name = "breaking"
 
-    def answer(self, prompt: object) -> object:
+    def answer(self, prompt: Prompt) -> Iterator[str]:
         yield "The answer "
         raise RuntimeError("on purpose")
 
@@ -232,7 +234,7 @@ def test_a_turn_that_was_under_way_during_a_rewind_joins_what_is_left(talked: Ge
     class Rewinding:
         name = "rewinding"
 
-        def answer(self, prompt: object) -> object:
+        def answer(self, prompt: Prompt) -> Iterator[str]:
             assert talked("rewind", "3").code == 0
             yield "Late."
 

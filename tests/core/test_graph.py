@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gemchat.core.graph import graph
 from gemchat.core.model import Turn
@@ -18,12 +19,8 @@ def turns(*parents: int | None, incomplete: Sequence[int] = ()) -> list[Turn]:
     made = []
     for number, parent in enumerate(parents, 1):
         turn = script.turn(status="incomplete" if number in incomplete else "complete")
-        made.append(type(turn)(**{**fields(turn), "parent": None if parent is None else str(parent)}))
+        made.append(replace(turn, parent=None if parent is None else str(parent)))
     return made
-
-
-def fields(turn: Turn) -> dict[str, object]:
-    return {name: getattr(turn, name) for name in turn.__struct_fields__}
 
 
 def drawn(made: Sequence[Turn], path: str, shown: str = "") -> list[str]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,8 +32,8 @@ def test_the_head_moves_back_along_the_path() -> None:
         turns.head_before(Script().session, 1)
 
 
-def containing(text: str, **fields: object) -> bool:
-    turn = Script().turn(**fields)  # type: ignore[arg-type]  any field of a turn
+def containing(text: str, **fields: Any) -> bool:
+    turn = Script().turn(**fields)
     return turns.containing([turn], text) == (turn,)
 
 
@@ -45,20 +48,18 @@ def containing(text: str, **fields: object) -> bool:
         ("a.*b", {"prompt": "is a.*b a pattern?"}),
     ],
 )
-def test_what_was_said_is_found(text: str, fields: dict[str, object]) -> None:
+def test_what_was_said_is_found(text: str, fields: dict[str, Any]) -> None:
     assert containing(text, **fields)
 
 
 @pytest.mark.parametrize(
     ("text", "fields"), [("a.c", {"prompt": "abc"}), ("x", {"reply": '["a", 1, {"b": null}]'})]
 )
-def test_what_was_not_said_is_not_found(text: str, fields: dict[str, object]) -> None:
+def test_what_was_not_said_is_not_found(text: str, fields: dict[str, Any]) -> None:
     assert not containing(text, **fields)
 
 
 @given(st.text(), st.recursive(st.text() | st.integers(), st.lists, max_leaves=5).map(lambda v: [v, "needle"]))
 def test_any_reply_can_be_searched(before: str, value: object) -> None:
-    import json
-
     assert containing("NEEDLE", reply=json.dumps(value))
     assert containing("needle", reply=f"{before}needle")
