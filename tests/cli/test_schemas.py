@@ -42,14 +42,19 @@ RUNS = [
 ]
 
 
-@pytest.fixture
-def outputs(gemchat: Gemchat) -> list[tuple[str, Any]]:
-    """Each command's object, in a session in which something happened."""
+def answer_the_runs(gemchat: Gemchat) -> None:
+    """An answer, a change, and one that comes at the second attempt."""
     gemchat.write("app.py", LONG)
-    gemchat.mind.replies = ["It counts."]
+    gemchat.mind.replies = ["It **counts**."]
     gemchat.propose(("line 50\n", "line fifty\n"))
     gemchat.mind.replies.append("cannot be used")
     gemchat.propose(("line 60\n", "line sixty\n"))
+
+
+@pytest.fixture
+def outputs(gemchat: Gemchat) -> list[tuple[str, Any]]:
+    """What each command prints."""
+    answer_the_runs(gemchat)
     return [(name_of(run), gemchat(*run, "--json").json) for run in RUNS]
 
 
