@@ -9,11 +9,12 @@ from gemchat.core.graph import graph
 from gemchat.core.model import Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
 from gemchat.core.turns import all_turns
-from gemchat.core.visible import one_line, visible
+from gemchat.core.visible import one_line
 from gemchat.past import Entry
 
 _AGES = ((365 * 86400, "y"), (7 * 86400, "wk"), (86400, "d"), (3600, "h"), (60, "min"))  # seconds, unit
 _PROMPT_WIDTH = 60
+_WIDTH = 1_000  # a line that names very many files is cut
 
 
 def log_lines(session: Session, shown: Sequence[Entry], now: float, *, verbose: bool) -> Iterator[str]:
@@ -35,31 +36,28 @@ def head_lines(entry: Entry) -> Iterator[str]:
     """What show says before the question."""
     turn = entry.turn
     aside = "" if entry.in_conversation else ", not part of the conversation"
-    yield visible(f"turn {turn.id}, {turn.mode}, {entry.state}{aside}, {exactly(turn.at)}")
+    yield f"turn {turn.id}, {turn.mode}, {entry.state}{aside}, {exactly(turn.at)}"
     yield from details(turn)
 
 
 def details(turn: Turn) -> Iterator[str]:
     """All there is to say about how a turn was sent and what it cost, harmless, one line each."""
     sent = turn.sent
-    yield visible(f"{turn.model} ({turn.backend}), {describe_usage(turn.usage)}")
-    yield visible(f"{sent.route}: {sent.reason}; {sent.bytes:,} bytes, about {sent.tokens:,} tokens")
-    yield from (one_line(describe_file(file), 200) for file in sent.files)
-    if sent.context:
-        yield "the read-only context went along"
-    yield from (one_line(f"told: {told.path} was {told.outcome}", 200) for told in sent.outcomes)
-    yield from (one_line(f"attached: {name}", 200) for name in sent.attachments)
-    yield from _problem(turn)
+    said = [
+        f"{turn.model} ({turn.backend}), {describe_usage(turn.usage)}",
+        f"{sent.route}: {sent.reason}; {sent.bytes:,} bytes, about {sent.tokens:,} tokens",
+        *map(describe_file, sent.files),
+        *(["the read-only context went along"] if sent.context else []),
+        *(f"told: {told.path} was {told.outcome}" for told in sent.outcomes),
+        *(f"attached: {name}" for name in sent.attachments),
+        turn.problem,
+    ]
+    return (one_line(text, _WIDTH) for text in said if text)
 
 
 def _detail(turn: Turn) -> Iterator[str]:
-    yield visible(f"{describe_sent(turn.sent)}, {describe_usage(turn.usage)}")
-    yield from _problem(turn)
-
-
-def _problem(turn: Turn) -> Iterator[str]:
-    if turn.problem:
-        yield one_line(turn.problem, 200)
+    said = (f"{describe_sent(turn.sent)}, {describe_usage(turn.usage)}", turn.problem)
+    return (one_line(text, _WIDTH) for text in said if text)
 
 
 def describe_sent(sent: Sent) -> str:

@@ -327,7 +327,11 @@ def test_ages(seconds: float, said: str) -> None:
 def test_a_hostile_prompt_keeps_the_log_in_lines() -> None:
     script = Script()
     script.turn(prompt="a\n\x1b[2J* 9 forged", problem="b\nc", files={"x\ny": "A"})
-    lines = list(turnview.log_lines(script.session, entries(script.session), 0, verbose=True))
+    shown = entries(script.session)
+    lines = [
+        line for verbose in (True, False) for line in turnview.log_lines(script.session, shown, 0, verbose=verbose)
+    ]
+    assert len(lines) == 5 + 3
     assert all(line.isprintable() for line in lines)
 
 
