@@ -38,15 +38,14 @@ def graph(shown: Sequence[Turn], session: Sequence[Turn], path: Collection[str])
 
 
 def _children(shown: Sequence[Turn], session: Sequence[Turn]) -> Mapping[str, list[str]]:
-    parents = {turn.id: turn.parent for turn in session}
     visible = {turn.id for turn in shown}
     children: dict[str, list[str]] = {}
-    for turn in shown:
-        parent = turn.parent
-        while parent is not None and parent not in visible:
-            parent = parents.get(parent)
-        if parent is not None:
-            children.setdefault(parent, []).append(turn.id)
+    nearest: dict[str | None, str | None] = {}
+    for turn in session:
+        above = nearest.get(turn.parent)
+        if above is not None and turn.id in visible:
+            children.setdefault(above, []).append(turn.id)
+        nearest[turn.id] = turn.id if turn.id in visible else above
     return children
 
 
