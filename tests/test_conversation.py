@@ -7,7 +7,7 @@ its own, much simpler account of files, proposals and undo.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from gemchat import changes
 from gemchat.blobs import sha256
 from gemchat.chat import Chat
+from gemchat.core import turns
 from gemchat.core.contents import payload_of, to_json
 from gemchat.core.economics import Compaction, Policy
 from gemchat.core.model import Backend, NamedText, Session, Transport
@@ -46,6 +47,18 @@ def lines(count: int, end: str) -> bytes:
     return "".join(f"line {number} of the file, long enough{end}" for number in range(count)).encode()
 
 
+@dataclass(frozen=True)
+class Heard:
+    """What a conversation has come to after a turn: what the model believes and was told, and the way there."""
+
+    path: tuple[int, ...] = ()
+    targets: tuple[str, ...] = ()
+    belief: Mapping[str, str | None] = field(default_factory=dict)
+    doubtful: frozenset[str] = frozenset()
+    told: Mapping[str, str] = field(default_factory=dict)
+    proposed: frozenset[str | None] = frozenset()
+
+
 @dataclass
 class Account:
     """What the test knows about one session."""
@@ -58,6 +71,25 @@ class Account:
     doubtful: set[str] = field(default_factory=set)
     outcomes: dict[str, str] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
+    path: tuple[int, ...] = ()
+    proposed: frozenset[str | None] = frozenset()
+    heard: dict[int, Heard] = field(default_factory=lambda: {0: Heard()})
+
+    def recorded(self, told: Mapping[str, str]) -> None:
+        """One more turn of the conversation, of which nothing is known but the outcomes it told."""
+        self.told |= told
+        self.path = (*self.path, len(self.heard))
+        self.heard[self.path[-1]] = self.now(belief={})
+
+    def now(self, belief: Mapping[str, str | None]) -> Heard:
+        doubtful = frozenset(self.doubtful)
+        return Heard(self.path, tuple(self.targets), belief, doubtful, dict(self.told), self.proposed)
+
+    def go_back(self, number: int) -> None:
+        """Everything the model knows is as it was after that turn; proposals and files stay."""
+        heard = self.heard[number]
+        self.path, self.targets, self.belief = heard.path, list(heard.targets), dict(heard.belief)
+        self.doubtful, self.told, self.proposed = set(heard.doubtful), dict(heard.told), heard.proposed
 
     def became(self, outcome: str, *texts: bytes) -> None:
         self.outcomes |= {sha256(text): outcome for text in texts}
@@ -140,6 +172,8 @@ class Conversation(RuleBasedStateMachine):
             self.no_file_is_there_twice()
         self.mine.belief = self.replica.belief.files
         self.mine.doubtful -= {file.path for file in turn.sent.files}
+        self.mine.proposed |= {change.after for change in turn.proposal}
+        self.mine.heard[self.mine.path[-1]] = self.mine.now(self.mine.belief)
 
     def nothing_said_before_is_changed(self) -> None:
         """The request is an earlier one, byte for byte, its answer and the new message."""
@@ -160,12 +194,16 @@ class Conversation(RuleBasedStateMachine):
         assert set(paths) >= {path for path in self.mine.targets if known.get(path)}
 
     def outcomes_are_told(self, prompts: list[Prompt]) -> None:
-        """Each outcome once, and again when it changes."""
+        """Each outcome of a proposal in this conversation once, and again when it changes."""
         payloads = [payload_of(prompt.messages[-1]) for prompt in prompts]
-        told = {o["proposalSha256"]: o["outcome"] for payload in payloads for o in payload.get("outcomes", ())}
+        told = [{o["proposalSha256"]: o["outcome"] for o in payload.get("outcomes", ())} for payload in payloads]
         mine = self.mine
-        assert told == {name: became for name, became in mine.outcomes.items() if mine.told.get(name) != became}
-        mine.told |= told
+        outcomes = {name: became for name, became in mine.outcomes.items() if name in mine.proposed}
+        assert dict(pair for one in told for pair in one.items()) == {
+            name: became for name, became in outcomes.items() if mine.told.get(name) != became
+        }
+        for one in told:
+            mine.recorded(one)
 
     def ask(self, *paths: str, restart: str = "", attachments: tuple[NamedText, ...] = ()) -> None:
         self.mine.targets = list(paths) or self.mine.targets
@@ -365,6 +403,19 @@ class Conversation(RuleBasedStateMachine):
     @rule()
     def the_server_forgets(self) -> None:
         self.server.forget()
+
+    @precondition(lambda self: self.mine.path)
+    @rule(data=st.data())
+    def rewind(self, data: st.DataObject) -> None:
+        count = data.draw(st.integers(1, len(self.mine.path)))
+        self.project.rewind(lambda session: turns.head_before(session, count))
+        self.mine.go_back((0, *self.mine.path)[-count - 1])
+
+    @rule(data=st.data())
+    def go_on_after_any_turn(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(self.mine.heard)))
+        self.project.rewind(lambda _: str(number) if number else None)
+        self.mine.go_back(number)
 
     @rule(name=st.sampled_from(SESSIONS))
     def change_session(self, name: str) -> None:

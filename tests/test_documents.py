@@ -81,7 +81,7 @@ def test_a_tab_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
         (["config", "unset", "local."], ["local.path", "local.url"]),
         (["config", "get", "pr"], ["project", "prices."]),
         (["ask", "--model", "l"], ["local"]),
-        (["ask", "--model", "m"], ["mine", "mine-too"]),
+        (["ask", "--model", "m"], ["mine-too", "mine"]),
     ],
 )
 def test_a_tab_completes_settings_and_models(

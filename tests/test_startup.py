@@ -14,7 +14,10 @@ PROBE = f"""
 import sys
 from gemchat.cli.app import run
 from gemchat.cli.surroundings import Surroundings
-code = run(sys.argv[1:], Surroundings())
+try:
+    code = run(sys.argv[1:], Surroundings())
+except SystemExit as ended:
+    code = ended.code
 sys.stderr.write(repr([code, [name for name in {HEAVY!r} if name in sys.modules]]))
 """
 
@@ -35,6 +38,17 @@ def test_a_local_command_loads_nothing_heavy(project_root: Path, arguments: list
     code, loaded = probe(project_root, *arguments)
     assert loaded == []
     assert code == (5 if arguments[0] in ("diff", "apply", "undo") else 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["gemchat -s ", "gemchat show ", "gemchat rewind --to ", "gemchat apply ", "gemchat ask x -m ", "gemchat "],
+)
+def test_a_tab_loads_nothing_heavy(project_root: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GEMCHAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split())))
+    assert probe(project_root) == (0, [])
 
 
 def test_a_dry_run_does_not_load_the_sdk(project_root: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from gemchat.core import history
 from gemchat.core.economics import Chain, compare, estimate_tokens
@@ -98,5 +97,15 @@ def _when_cold(chain: Chain | None, prepared: Prepared) -> Comparison | None:
 
 
 def ledger_json(found: Ledger) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(found)
-    return document
+    return asdict(found) | {
+        "files": [_entry_json(entry) for entry in found.files],
+        "context": list(found.context),
+        "comparison": asdict(found.comparison) if found.comparison else None,
+        "cold": asdict(found.cold) if found.cold else None,
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    coming = entry.next
+    said = {"source": coming.source, "reason": coming.reason} if coming else None
+    return asdict(entry) | {"next": said}

@@ -10,7 +10,7 @@ from gemchat.core.prices import AS_OF
 from gemchat.diffview import counted
 from gemchat.ledger import Entry, Ledger
 from gemchat.spending import Spent, Total, total
-from gemchat.view import describe_comparison, describe_file
+from gemchat.turnview import describe_comparison, describe_file
 
 _ROW = "{:>5}  {:24}  {:>11}  {:>11}  {:>9}  {:>9}  {:>9}"
 

@@ -68,6 +68,13 @@ class Project:
             self.store.save(replace(recorded, context=sticky, attached=waiting))
             return turn
 
+    def rewind(self, choose: Callable[[Session], str | None]) -> Session:
+        """Makes the chosen turn the newest of the conversation. Turns, proposals and files stay as they are."""
+        with self.locked() as session:
+            rewound = replace(session, head=choose(session))
+            self.store.save(rewound)
+            return rewound
+
     def attach(self, text: NamedText) -> None:
         """Lets a text go along with the next turn."""
         with self.locked() as session:

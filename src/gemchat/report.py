@@ -129,7 +129,7 @@ def turn_json(project: Project, turn: Turn, status: str = "proposed") -> dict[st
         "mode": turn.mode,
         "reply": turn.explanation,
         "proposal": _proposal_json(project, turn, status) if turn.proposal else None,
-        "sent": _sent_json(turn.sent, turn.sent.bytes, turn.sent.tokens),
+        "sent": sent_json(turn.sent, turn.sent.bytes, turn.sent.tokens),
         "usage": usage_json(turn.usage),
         "model": turn.model,
         "backend": turn.backend,
@@ -140,7 +140,7 @@ def decision_json(session: str, prepared: Prepared) -> dict[str, Any]:
     return {
         "session": session,
         "mode": prepared.ask.mode,
-        "sent": _sent_json(prepared.plan, prepared.bytes, prepared.tokens),
+        "sent": sent_json(prepared.plan, prepared.bytes, prepared.tokens),
         "model": prepared.ask.model,
         "backend": prepared.ask.backend,
     }
@@ -184,40 +184,6 @@ def overview_json(state: Overview) -> dict[str, Any]:
     }
 
 
-def log_json(session: Session, turns: Sequence[Turn]) -> dict[str, Any]:
-    return {
-        "session": session.name,
-        "turns": [
-            {
-                "turn": turn.id,
-                "at": turn.at,
-                "mode": turn.mode,
-                "prompt": turn.prompt,
-                "status": turn.status,
-                "problem": turn.problem,
-                "files": [change.path for change in turn.proposal] or [file.path for file in turn.sent.files],
-                "outcome": turn_outcome(turn, session),
-                "sent": _sent_json(turn.sent, turn.sent.bytes, turn.sent.tokens),
-                "usage": usage_json(turn.usage),
-                "model": turn.model,
-                "backend": turn.backend,
-            }
-            for turn in turns
-        ],
-    }
-
-
-def turn_outcome(turn: Turn, session: Session) -> str | None:
-    """What became of a turn's proposal, or that it still is one; None for a turn without."""
-    became, pending = history.outcomes(session), history.pending_changes(session)
-    kinds = {
-        became.get((turn.id, change.path))
-        or ("proposed" if (waiting := pending.get(change.path)) and waiting.turn == turn.id else "replaced")
-        for change in turn.proposal
-    }
-    return ", ".join(sorted(kinds)) or None
-
-
 def error_json(error: GemchatError) -> dict[str, Any]:
     return {
         "error": {
@@ -258,7 +224,7 @@ def _changed_files(changes: Sequence[FileChange], diffs: Sequence[FileDiff]) -> 
     ]
 
 
-def _sent_json(sent: Sent | Plan, size: int, tokens: int) -> dict[str, Any]:
+def sent_json(sent: Sent | Plan, size: int, tokens: int) -> dict[str, Any]:
     return {
         "route": sent.route,
         "reason": sent.reason,

@@ -121,6 +121,14 @@ class Store:
         except SessionCorrupt as error:
             return self._from_backup(name, path, error)
 
+    def peek(self, name: str) -> Session | None:
+        """The session if its file is good as it is; repairs nothing and says nothing."""
+        try:
+            data = _read(self._path(name))
+            return None if data is None else _decode(data, self._path(name))
+        except SessionError:
+            return None
+
     def save(self, session: Session) -> None:
         """Call with the lock held."""
         path = self._path(session.name)

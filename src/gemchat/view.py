@@ -11,17 +11,16 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gemchat import report
 from gemchat.core.contents import to_json
-from gemchat.core.model import Change, Comparison, Sent, SentFile, Session, Turn, Usage
-from gemchat.core.planner import FIRST_TURN
-from gemchat.core.visible import one_line, visible
+from gemchat.core.model import Change, Turn
+from gemchat.core.visible import visible
 from gemchat.diffview import counted, drawn, summary
 from gemchat.errors import GemchatError
 from gemchat.prepare import Prepared
+from gemchat.turnview import describe_comparison, describe_sent, describe_usage, details
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +32,11 @@ _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "re
 
 
 class View:
-    def __init__(self, *, quiet: bool = False, as_json: bool = False, color: str = "auto") -> None:
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, color: str = "auto", verbose: bool = False
+    ) -> None:
         self.quiet = quiet
+        self.verbose = verbose
         self.as_json = as_json
         self._color = color
         self._markdown: MarkdownStream | None = None
@@ -117,10 +119,12 @@ class View:
             _write(sys.stderr, f"{visible(text.strip())}\n\n")
 
     def turn(self, turn: Turn, session: str) -> None:
-        """One line on what a turn cost."""
+        """One line on what was sent and what it cost, or all there is to say."""
         if self.as_json:
             return
         self.note(f"{session}, turn {turn.id}: {describe_sent(turn.sent)}, {describe_usage(turn.usage)}")
+        for line in details(turn) if self.verbose else ():
+            self.note(f"  {line}")
 
     def decision(self, prepared: Prepared) -> None:
         plan = prepared.plan
@@ -151,10 +155,6 @@ class View:
             number += len(diff.hunks)
         console.print(summary(diffs), style="dim", highlight=False)
 
-    def lines(self, lines: Iterable[str]) -> None:
-        """A result that is made of lines."""
-        _write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
-
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
             added, removed = diff.counts
@@ -180,23 +180,31 @@ class View:
         lines.append(f"tokens    {describe_usage(state.usage)}")
         _write(sys.stdout, visible("\n".join(lines)) + "\n")
 
-    def log(self, session: Session, turns: Iterable[Turn]) -> None:
-        for turn in turns:
-            when = datetime.fromtimestamp(turn.at).astimezone().strftime("%Y-%m-%d %H:%M")
-            state = turn.status if turn.status != "complete" else report.turn_outcome(turn, session) or "answered"
-            _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
-            _write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
+    def lines(self, lines: Iterable[str]) -> None:
+        """Lines of a result that are harmless already."""
+        _write(sys.stdout, "".join(f"{line}\n" for line in lines))
 
-    def exchange(self, turn: Turn, diffs: Sequence[report.FileDiff]) -> None:
+    def document(self, text: str) -> None:
+        """A text that is the result: harmless on a terminal, itself in a pipe."""
+        if sys.stdout.isatty():
+            _write(sys.stdout, visible(text))
+        else:
+            _write_bytes(text.encode("utf-8", "replace"))
+
+    def exchange(self, turn: Turn, head: Iterable[str], diffs: Sequence[report.FileDiff]) -> None:
         """One turn as it was: the question, the answer or the raw reply that could not be used, the change."""
-        _write(
-            sys.stdout,
-            f"turn {turn.id}, {turn.mode}, {turn.status}, {turn.model}\n\n{self._shown(turn.prompt)}\n\n",
-        )
-        if turn.problem:
-            _write(sys.stdout, f"{visible(turn.problem)}\n\n")
-        reply = turn.explanation if turn.status == "complete" else turn.reply
-        _write(sys.stdout, f"{self._shown(reply)}\n")
+        self.lines((*head, ""))
+        complete = turn.status == "complete"
+        prompt, reply = turn.prompt.rstrip("\n"), turn.explanation if complete else turn.reply
+        self.document("".join(f"> {line}\n" for line in prompt.split("\n")) + "\n")
+        if complete and sys.stdout.isatty():
+            from gemchat.markdown import MarkdownStream
+
+            markdown = MarkdownStream(self._console())
+            markdown.feed(reply)
+            markdown.close()
+        elif reply:
+            self.document(reply if reply.endswith("\n") else f"{reply}\n")
         if diffs:
             _write(sys.stdout, "\n")
             self.diff(diffs)
@@ -204,10 +212,6 @@ class View:
     def sessions(self, names: Sequence[str], current: str) -> None:
         for name in names:
             _write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
-
-    def _shown(self, text: str) -> str:
-        """Text of a model or a user: harmless on a terminal, itself in a pipe."""
-        return visible(text) if sys.stdout.isatty() else text
 
     def _wait(self, text: str) -> None:
         if self.quiet or self.as_json or not sys.stderr.isatty():
@@ -244,30 +248,6 @@ class View:
 def interactive() -> bool:
     """Whether questions may be asked: only when both ends of the conversation are a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def describe_sent(sent: Sent) -> str:
-    files = ", ".join(describe_file(file) for file in sent.files) or "no file"
-    rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
-    return f"{rewritten}{files}; {sent.bytes:,} bytes"
-
-
-def describe_comparison(compared: Comparison) -> str:
-    """Costs are in fresh input tokens, so that they hold at any price."""
-    state = "cached" if compared.warm else "not cached"
-    return (
-        f"the conversation holds {compared.chain:,} tokens, {state}; over {compared.horizon} turns continuing "
-        f"costs as much as {compared.continuing:,} fresh tokens, rewriting {compared.restarting:,}"
-    )
-
-
-def describe_file(file: SentFile) -> str:
-    words = {"synchronized": "not sent", "full": "sent in full", "delta": "sent as a diff", "absent": "new file"}
-    return f"{file.path} {words[file.source]} ({file.reason})"
-
-
-def describe_usage(usage: Usage) -> str:
-    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output + usage.thought:,} out"
 
 
 def _state(target: report.TargetState) -> str:

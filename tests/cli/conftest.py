@@ -13,6 +13,7 @@ import pytest
 from gemchat.cli.app import run
 from gemchat.cli.surroundings import Surroundings
 from gemchat.local.server import Exchange, LoopbackServer
+from tests import schemas
 from tests.replica import ReplicaMind
 
 
@@ -47,7 +48,9 @@ class Gemchat:
         )
         self.capture.readouterr()
         code = run(arguments, here)
-        return Result(code, *self.capture.readouterr())
+        result = Result(code, *self.capture.readouterr())
+        schemas.check(arguments, *result)
+        return result
 
     def propose(self, *pairs: tuple[str, str], explanation: str = "because", path: str | None = None) -> None:
         """The next reply of the model: these edits."""

@@ -265,7 +265,8 @@ def test_a_turn_is_shown(gemchat: Gemchat) -> None:
     gemchat.propose(("line 50\n", "fifty\n"), explanation="Words.")
     gemchat("edit", "words", "app.py")
     shown = gemchat("show", "1").out
-    assert shown.startswith("turn 1, edit, complete, gemini-3.8-flash\n\nwords\n\nWords.\n\ndiff --git")
+    assert shown.startswith("turn 1, edit, proposed, ")
+    assert "\n\n> words\n\nWords.\n\ndiff --git" in shown
 
 
 def test_an_edit_without_changes_ends_with_8(gemchat: Gemchat) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import commands, config, inspect, ledger, local, review, sessions, talk
+from gemchat.cli import commands, config, history, inspect, ledger, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
@@ -38,8 +38,10 @@ for command in (
     review.undo,
     review.redo,
     inspect.status,
-    inspect.log,
-    inspect.show,
+    history.log,
+    history.show,
+    history.export,
+    history.rewind,
     ledger.context,
     ledger.usage,
     commands.run,

@@ -12,7 +12,7 @@ import typer
 
 from gemchat import apikey
 from gemchat.cli import options
-from gemchat.cli.completion import setting_names
+from gemchat.cli.complete import setting_names
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Found
 from gemchat.configfile import change

@@ -9,6 +9,7 @@ import typer
 from gemchat.blobs import Drafts
 from gemchat.cli import options
 from gemchat.cli.surroundings import Surroundings, opened
+from gemchat.core.visible import visible
 from gemchat.ledger import ledger, ledger_json
 from gemchat.ledgerview import ledger_lines, usage_lines
 from gemchat.prepare import Ask
@@ -33,7 +34,7 @@ def context(
     if as_json:
         view.json(ledger_json(found))
     else:
-        view.lines(ledger_lines(found))
+        view.lines(map(visible, ledger_lines(found)))
 
 
 def usage(
@@ -52,4 +53,4 @@ def usage(
     if as_json:
         view.json(spending_json(place.session, spent[place.session], everything))
     else:
-        view.lines(usage_lines(spent[place.session], place.session, everything))
+        view.lines(map(visible, usage_lines(spent[place.session], place.session, everything)))

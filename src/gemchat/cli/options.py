@@ -6,35 +6,58 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gemchat.cli.completion import model_names
+from gemchat.cli import complete
 
 Files: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="[FILE...]", help="Files; none means those of the turn before.", show_default=False),
 ]
 Pending: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="[FILE...]", help="Only these files.", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE...]",
+        help="Only these files.",
+        show_default=False,
+        autocompletion=complete.pending_files,
+    ),
 ]
 Prompt: TypeAlias = Annotated[
     str, typer.Argument(metavar="PROMPT", help="What to ask for; - reads it from stdin.")
 ]
 SessionName: TypeAlias = Annotated[
     str | None,
-    typer.Option("-s", "--session", metavar="NAME", help="Use this session instead of the current one."),
+    typer.Option(
+        "-s",
+        "--session",
+        metavar="NAME",
+        help="Use this session instead of the current one.",
+        autocompletion=complete.session_names,
+    ),
 ]
 ProjectRoot: TypeAlias = Annotated[
     str | None,
     typer.Option("--project", metavar="DIR", help="The project's root, instead of the one found from here."),
 ]
+ExistingSession: TypeAlias = Annotated[
+    str, typer.Argument(metavar="NAME", help="A session.", autocompletion=complete.session_names)
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Verbose: TypeAlias = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Say everything about what was sent, and why.")
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("-q", "--quiet", help="Print the result and errors only.")]
 Model: TypeAlias = Annotated[
     str | None,
-    typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.", autocompletion=model_names),
+    typer.Option("-m", "--model", metavar="NAME", help="The model to talk to.", autocompletion=complete.models),
 ]
 BackendName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--backend", metavar="auto|interactions|contents", help="The API that carries the conversation."),
+    typer.Option(
+        "--backend",
+        metavar="auto|interactions|contents",
+        help="The API that carries the conversation.",
+        autocompletion=complete.among("auto", "interactions", "contents"),
+    ),
 ]
 Context: TypeAlias = Annotated[
     list[str] | None,
@@ -44,7 +67,12 @@ Context: TypeAlias = Annotated[
 ]
 Thinking: TypeAlias = Annotated[
     str | None,
-    typer.Option("--thinking", metavar="LEVEL", help="How long the model may think: low, medium, high."),
+    typer.Option(
+        "--thinking",
+        metavar="LEVEL",
+        help="How long the model may think: low, medium, high.",
+        autocompletion=complete.among("low", "medium", "high"),
+    ),
 ]
 AttachLimit: TypeAlias = Annotated[
     int | None,

@@ -51,7 +51,10 @@ def list_sessions(
 
 @app.command()
 def use(
-    ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+    ctx: typer.Context,
+    name: options.ExistingSession,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
 ) -> None:
     """Use another session from now on."""
     view, place = opened(ctx, root=project, as_json=as_json)
@@ -64,7 +67,11 @@ def use(
 
 @app.command()
 def rename(
-    ctx: typer.Context, old: str, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+    ctx: typer.Context,
+    old: options.ExistingSession,
+    name: str,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
 ) -> None:
     """Give a session another name."""
     view, place = opened(ctx, root=project, as_json=as_json)
@@ -75,7 +82,10 @@ def rename(
 
 @app.command("rm")
 def remove(
-    ctx: typer.Context, name: str, as_json: options.AsJson = False, project: options.ProjectRoot = None
+    ctx: typer.Context,
+    name: options.ExistingSession,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
 ) -> None:
     """Remove a session with everything it remembers; files are not touched."""
     view, place = opened(ctx, root=project, as_json=as_json)

@@ -48,12 +48,13 @@ def ask(
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
-    view = View(quiet=quiet, as_json=as_json)
+    view = View(quiet=quiet, as_json=as_json, verbose=verbose)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
     limit = None if attach_limit is None else str(attach_limit)
@@ -99,6 +100,7 @@ def edit(
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
     project: options.ProjectRoot = None,
@@ -106,7 +108,7 @@ def edit(
     """Propose a change of files, show it as a diff and keep it pending."""
     if reply_format not in _FORMATS:
         raise UsageError(f"there is no format {reply_format!r}", f"Choose one of: {', '.join(_FORMATS)}.")
-    view = View(quiet=quiet, as_json=as_json)
+    view = View(quiet=quiet, as_json=as_json, verbose=verbose)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
     limit = None if attach_limit is None else str(attach_limit)

@@ -1,0 +1,99 @@
+"""Turns in words: the lines of log and the head of show. Only text, nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from gemchat.core.graph import graph
+from gemchat.core.model import Comparison, Sent, SentFile, Session, Turn, Usage
+from gemchat.core.planner import FIRST_TURN
+from gemchat.core.turns import all_turns
+from gemchat.core.visible import one_line
+from gemchat.past import Entry
+
+_AGES = ((365 * 86400, "y"), (7 * 86400, "wk"), (86400, "d"), (3600, "h"), (60, "min"))  # seconds, unit
+_PROMPT_WIDTH = 60
+_WIDTH = 1_000  # a line that names very many files is cut
+
+
+def log_lines(session: Session, shown: Sequence[Entry], now: float, *, verbose: bool) -> Iterator[str]:
+    """`now` is the time that ages count from. Verbose says when exactly, and each file in a line of its own."""
+    path = {entry.turn.id for entry in shown if entry.in_conversation}
+    rows = graph([entry.turn for entry in shown], all_turns(session), path)
+    number = max((len(entry.turn.id) for entry in shown), default=0)
+    state = max((len(entry.state) for entry in shown), default=0)
+    for row, entry in zip(rows, shown, strict=True):
+        turn = entry.turn
+        when = exactly(turn.at) if verbose else f"{age(now - turn.at):>6}"
+        words = f"{turn.id:>{number}}  {when}  {turn.mode:4}  {entry.state:{state}}"
+        yield f"{row.first} {words}  {one_line(turn.prompt, _PROMPT_WIDTH)}"
+        for line in details(turn) if verbose else _detail(turn):
+            yield f"{row.further} {'':{number}}  {line}"
+
+
+def head_lines(entry: Entry) -> Iterator[str]:
+    """What show says before the question."""
+    turn = entry.turn
+    aside = "" if entry.in_conversation else ", not part of the conversation"
+    yield f"turn {turn.id}, {turn.mode}, {entry.state}{aside}, {exactly(turn.at)}"
+    yield from details(turn)
+
+
+def details(turn: Turn) -> Iterator[str]:
+    """All there is to say about how a turn was sent and what it cost, harmless, one line each."""
+    sent = turn.sent
+    said = [
+        f"{turn.model} ({turn.backend}), {describe_usage(turn.usage)}",
+        f"{sent.route}: {sent.reason}; {sent.bytes:,} bytes, about {sent.tokens:,} tokens",
+        *(["beside the conversation"] if sent.side else []),
+        *([describe_comparison(sent.comparison)] if sent.comparison else []),
+        *map(describe_file, sent.files),
+        *(["the read-only context went along"] if sent.context else []),
+        *(f"told: {told.path} was {told.outcome}" for told in sent.outcomes),
+        *(f"attached: {name}" for name in sent.attachments),
+        turn.problem,
+    ]
+    return (one_line(text, _WIDTH) for text in said if text)
+
+
+def _detail(turn: Turn) -> Iterator[str]:
+    said = (f"{describe_sent(turn.sent)}, {describe_usage(turn.usage)}", turn.problem)
+    return (one_line(text, _WIDTH) for text in said if text)
+
+
+def describe_sent(sent: Sent) -> str:
+    files = ", ".join(describe_file(file) for file in sent.files) or "no file"
+    rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
+    return f"{rewritten}{files}; {sent.bytes:,} bytes"
+
+
+def describe_comparison(compared: Comparison) -> str:
+    """Costs are in fresh input tokens, so that they hold at any price."""
+    state = "cached" if compared.warm else "not cached"
+    return (
+        f"the conversation holds {compared.chain:,} tokens, {state}; over {compared.horizon} turns continuing "
+        f"costs as much as {compared.continuing:,} fresh tokens, rewriting {compared.restarting:,}"
+    )
+
+
+def describe_file(file: SentFile) -> str:
+    words = {"synchronized": "not sent", "full": "sent in full", "delta": "sent as a diff", "absent": "new file"}
+    return f"{file.path} {words[file.source]} ({file.reason})"
+
+
+def describe_usage(usage: Usage) -> str:
+    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output + usage.thought:,} out"
+
+
+def exactly(at: float) -> str:
+    """The local time."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def age(seconds: float) -> str:
+    """One number and its unit, rounded down; what lies in the future is now."""
+    for size, unit in _AGES:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "now"
