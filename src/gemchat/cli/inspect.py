@@ -31,6 +31,7 @@ def status(
 def show(
     ctx: typer.Context,
     turn: Annotated[str, typer.Argument(metavar="TURN", help="The number of a turn, as log has it.")],
+    pager: options.Pager = False,
     session: options.SessionName = None,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
@@ -46,7 +47,8 @@ def show(
             report.turn_json(place, found) | {"prompt": found.prompt, "status": found.status, "raw": found.reply}
         )
     else:
-        view.exchange(found, report.file_diffs(place, found.proposal))
+        with view.paged(ctx.obj.environ, wanted=pager):
+            view.exchange(found, report.file_diffs(place, found.proposal))
 
 
 def log(
