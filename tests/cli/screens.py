@@ -28,7 +28,7 @@ class Terminal:
             sys.executable,
             ["-m", "gemchat", *arguments],
             cwd=str(gemchat.root),
-            env={**os.environ, **gemchat.environ, "TERM": "xterm-256color", **environ},
+            env={**_without_size(os.environ), **gemchat.environ, "TERM": "xterm-256color", **environ},
             encoding="utf-8",
             dimensions=(100, width),
             timeout=60,
@@ -76,3 +76,8 @@ class Terminal:
     def styled(self) -> bool:
         """Whether any colour was sent."""
         return re.search(r"\x1b\[[\d;]*3[1-6][;m]", self.raw) is not None
+
+
+def _without_size(environ: Mapping[str, str]) -> dict[str, str]:
+    """The size is that of the terminal, not what the environment says of another one."""
+    return {name: value for name, value in environ.items() if name not in ("COLUMNS", "LINES")}

@@ -78,7 +78,7 @@ def test_hunks_are_picked(gemchat: Gemchat, width: int, environ: dict[str, str])
     terminal = Terminal(gemchat, "pick", width=width, environ=environ)
     for key in ("n", "s", "y", "n"):
         terminal.answer(TAKE, key)
-    terminal.answer("discard ", "k")
+    terminal.answer("iscard ", "k")
     assert terminal.end() == 0
     lines = terminal.lines
     assert lines[0] == "@@ -3,7 +3,7 @@ hunk 1 of 2"
@@ -121,7 +121,7 @@ def test_the_keys_of_picking(gemchat: Gemchat, keys: str, rest: str | None, take
     for key in keys:
         terminal.answer(TAKE, key)
     if rest:
-        terminal.answer("discard ", rest)
+        terminal.answer("iscard ", rest)
     assert terminal.end() == 0
     words = {"5": "five", "50": "fifty", "53": "53"}
     text = LONG
@@ -169,7 +169,7 @@ def test_an_edited_hunk_is_written_and_the_model_is_told(gemchat: Gemchat, tmp_p
     terminal = Terminal(gemchat, "pick", environ=environ)
     terminal.answer(TAKE, "e")
     terminal.answer(TAKE, "n")
-    terminal.answer("discard ", "k")
+    terminal.answer("iscard ", "k")
     assert terminal.end() == 0
     assert file.read_text() == LONG.replace("line 5\n", "FIVE\n")
     patch = gemchat("diff").out
@@ -210,7 +210,7 @@ def test_a_hunk_that_does_not_fit_is_explained_and_edited_again(gemchat: Gemchat
     file = three(gemchat)
     script = 'text = text.replace("+FIVE", "+five!") if "-LINE" in text else text.replace("+five", "+FIVE")\n'
     script += 'text = text.replace("-LINE", "-line") if "-LINE" in text else text.replace("-line", "-LINE")'
-    terminal = Terminal(gemchat, "pick", environ=editor(tmp_path, script))
+    terminal = Terminal(gemchat, "pick", width=120, environ=editor(tmp_path, script))
     terminal.answer(TAKE, "e")
     terminal.answer("as it was ", "e")
     terminal.answer(TAKE, "q")
@@ -250,7 +250,7 @@ def test_pick_after_an_edit(gemchat: Gemchat) -> None:
     terminal.answer(REVIEW, "p")
     terminal.answer(TAKE, "n")
     terminal.answer(TAKE, "y")
-    terminal.answer("discard ", "d")
+    terminal.answer("iscard ", "d")
     assert terminal.end() == 0
     assert terminal.lines[-1] == "gemchat: the hunks taken are applied; take them back with: gemchat undo"
     assert file.read_text() == LONG.replace("line 50\n", "fifty\n")
@@ -316,7 +316,7 @@ def test_a_proposal_made_binary_is_refused(gemchat: Gemchat, tmp_path: Path) -> 
     terminal.answer(REVIEW, "o")
     terminal.answer(REVIEW, "a")
     assert terminal.end() == 0
-    assert "gemchat: the new text of app.py is a binary file." in terminal.lines
+    assert "gemchat: the new text of app.py is a binary file" in terminal.lines
     assert (gemchat.root / "app.py").read_text() == LONG.replace("line 5\n", "five\n")
 
 
