@@ -200,3 +200,43 @@ def test_a_follow_up_is_about_the_files_of_the_turn_before() -> None:
     turn = script.turn(files={"a": "A", "b": "B"})
     assert history.sticky_targets((turn,)) == ("a", "b")
     assert turn.sent.files[0] == SentFile(path="a", sha256="A", source="full", reason="")
+
+
+def left(script: Script) -> list[tuple[str | None, str | None]]:
+    return [(change.before, change.after) for change in history.pending_changes(script.session).values()]
+
+
+def test_a_revised_proposal_is_still_one_and_is_applied_in_part() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    assert left(script) == [("A1", "MINE")]
+    assert told(script) == []
+    script.change("applied", replace(mine, after="SOME"))
+    assert left(script) == [("SOME", "MINE")]
+    script.change("applied", replace(mine, before="SOME"))
+    assert left(script) == [], "nothing is left of it"
+    assert told(script) == [("a", "partially_applied")]
+
+
+def test_a_revised_proposal_that_is_merged_is_done() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    script.change("applied", replace(mine, before="NOW", after="BOTH"), dropped=True)
+    assert left(script) == []
+
+
+def test_an_undone_part_is_pending_again_as_it_was_revised() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    part = replace(mine, after="SOME")
+    script.change("applied", part)
+    script.change("undone", part)
+    assert left(script) == [("A1", "MINE")]
+    script.change("redone", part)
+    assert left(script) == [("SOME", "MINE")]
