@@ -11,7 +11,7 @@ from gemchat import changes
 from gemchat.blobs import sha256
 from gemchat.core import history
 from gemchat.core.model import Session
-from gemchat.errors import WorkspaceError
+from gemchat.errors import EditConflict, NothingPending, WorkspaceError
 from gemchat.project import Project
 from gemchat.store import Store
 from gemchat.workspace import Workspace
@@ -158,3 +158,41 @@ def test_a_session_starts_empty(tmp_path: Path, project_root: Path) -> None:
     store = Store(tmp_path / "fresh", project_root, lambda _: None)
     project = Project(store, Workspace(project_root), "main", lambda: 7.0, lambda _: None)
     assert project.load() == Session(name="main", created=7.0)
+
+
+def test_what_was_looked_at_is_what_is_applied(open_project: Callable[..., Project], project_root: Path) -> None:
+    """Another terminal may have made something else pending meanwhile."""
+    project = open_project()
+    files = changes.select(project.load(), ["a"])
+    picked = [changes.PickedFile(file, changes.hunks_of(project, file).decide_rest(True)) for file in files]
+    changes.revise(open_project(), files[0], b"mine\n")
+    with pytest.raises(EditConflict, match="something else is pending for a now"):
+        changes.apply_picked(project, picked)
+    with pytest.raises(EditConflict, match="something else is pending for a now"):
+        changes.revise(project, files[0], b"other\n")
+    assert on_disk(project_root) == OLD
+    changes.apply(project, ["a"])
+    assert on_disk(project_root) == {**OLD, "a": b"mine\n"}
+    changes.undo(project)
+    assert on_disk(project_root) == OLD
+
+
+def test_no_part_of_a_new_file_is_no_empty_file(open_project: Callable[..., Project], project_root: Path) -> None:
+    project = open_project()
+    files = changes.select(project.load(), ["b", "c"])
+    picked = [changes.PickedFile(file, changes.hunks_of(project, file)) for file in files]
+    picked[0] = changes.PickedFile(files[0], picked[0].hunks.decide_rest(True))
+    changes.apply_picked(project, picked)
+    assert on_disk(project_root) == {**OLD, "b": NEW["b"]}
+    with pytest.raises(NothingPending, match="no hunk was taken"):
+        changes.apply_picked(project, picked[1:])
+
+
+def test_a_revised_proposal_is_merged_and_gone(open_project: Callable[..., Project], project_root: Path) -> None:
+    project = open_project()
+    (file,) = changes.select(project.load(), ["a"])
+    changes.revise(project, file, b"old a\nmine\n")
+    (project_root / "a").write_bytes(b"first\nold a\n")
+    changes.apply(project, ["a"], merge=True)
+    assert on_disk(project_root)["a"] == b"first\nold a\nmine\n"
+    assert set(history.pending_changes(project.load())) == {"b", "c"}

@@ -8,23 +8,33 @@ command completes.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from gemchat.core import diff, history
-from gemchat.core.diff import hunks
+from gemchat.core import history
 from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
-from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError, WorkspaceError
+from gemchat.core.picking import Selection, selection
+from gemchat.core.textfile import decode
+from gemchat.errors import EditConflict, NothingPending, NothingToUndo, NotText, UsageError, WorkspaceError
 from gemchat.project import Project
+
+
+class PickedFile(NamedTuple):
+    """A pending change, and which of its hunks are taken."""
+
+    file: FileChange
+    hunks: Selection
 
 
 def apply(project: Project, paths: Collection[str] = (), *, merge: bool = False) -> Change:
     """Writes what is pending, for all files or the named ones; `merge` joins it with what was changed since."""
     with project.locked() as session:
         files = select(session, paths)
-        return _write(project, session, "applied", [_merged(project, file) for file in files] if merge else files)
+        ready = [_merged(project, file) for file in files] if merge else files
+        return _write(project, session, "applied", ready, dropped=any(file.partial for file in ready))
 
 
 def apply_hunks(
@@ -32,13 +42,36 @@ def apply_hunks(
 ) -> Change:
     """Writes some hunks of what is pending, counted from 1 through all its files; the rest stays or is dropped."""
     with project.locked() as session:
-        files = select(session, paths)
-        some = _with_hunks(project, files, numbers)
-        change = _write(project, session, "applied", some, dropped=drop_rest)
-        rest = [file for file in files if file.path not in {written.path for written in some}]
-        if drop_rest and rest:
-            project.store.save(project.with_change(project.load(), "discarded", rest))
-        return change
+        picked = _numbered(project, select(session, paths), numbers)
+        return _apply_picked(project, session, picked, drop_rest=drop_rest)
+
+
+def apply_picked(project: Project, picked: Sequence[PickedFile], *, drop_rest: bool = False) -> Change:
+    """Writes the hunks taken of what is pending; the rest stays, with edited hunks as they are now, or is dropped.
+
+    Raises EditConflict when something else is pending meanwhile, and NothingPending when no hunk is taken.
+    """
+    with project.locked() as session:
+        _check_pending(session, [file for file, _ in picked])
+        return _apply_picked(project, session, picked, drop_rest=drop_rest)
+
+
+def revise(project: Project, file: FileChange, text: bytes) -> Change:
+    """Puts the user's own text in the place of a pending one; a text that is the file's own discards it.
+
+    Raises EditConflict when something else is pending meanwhile, and NotText for what is no text.
+    """
+    try:
+        decode(text)
+    except NotText as error:
+        raise NotText(f"the new text of {file.path} {error.message}", error.hint) from None
+    with project.locked() as session:
+        _check_pending(session, [file])
+        new = _with_text(project, file, text.decode())
+        kept = project.with_change(session, "revised", [new])
+        revised = kept if new.after != file.before else project.with_change(session, "discarded", [file])
+        project.store.save(revised)
+        return _newest(revised)
 
 
 def discard(project: Project, paths: Collection[str] = ()) -> Change:
@@ -78,6 +111,17 @@ def select(session: Session, paths: Collection[str] = ()) -> tuple[FileChange, .
     return tuple(change for path, change in pending.items() if not paths or path in paths)
 
 
+def hunks_of(project: Project, file: FileChange) -> Selection:
+    """The hunks of a pending change, none of them decided."""
+    old, new = (raw_text(project, file.path, version) for version in (file.before, file.after))
+    return selection(old, new)
+
+
+def raw_text(project: Project, path: str, version: str | None) -> str:
+    """A version as text with its own line ends and byte order mark; empty for no file."""
+    return "" if version is None else project.bytes_of(path, version).decode()
+
+
 def _merged(project: Project, file: FileChange) -> FileChange:
     """The change as it is from the file now. Raises EditConflict with the places that cannot be merged."""
     now = project.remember(file.path)
@@ -101,30 +145,54 @@ def _shown(conflict: Conflict) -> str:
     return f"line {conflict.line}, now:\n{now}proposed:\n{proposed}"
 
 
-def _with_hunks(project: Project, files: Sequence[FileChange], numbers: Collection[int]) -> list[FileChange]:
-    """The changes that the chosen hunks make; files without a chosen hunk are left out."""
-    first, chosen = 1, []
+def _numbered(project: Project, files: Sequence[FileChange], numbers: Collection[int]) -> list[PickedFile]:
+    """The hunks with these numbers. Raises UsageError for a number that no hunk has."""
+    first, picked = 1, []
     for file in files:
-        old, new = (
-            "" if version is None else project.bytes_of(file.path, version).decode()
-            for version in (file.before, file.after)
-        )
-        found = hunks(old, new)
-        picked = [hunk for number, hunk in enumerate(found, first) if number in numbers]
-        first += len(found)
-        if len(picked) == len(found):
-            chosen.append(file)
-        elif picked:
-            after = project.store.blobs.put(diff.apply_hunks(old, picked).encode())
-            chosen.append(replace(file, after=after, partial=True))
+        found = hunks_of(project, file)
+        taken = tuple(number in numbers for number in range(first, first + len(found.hunks)))
+        picked.append(PickedFile(file, replace(found, taken=taken)))
+        first += len(taken)
     missing = sorted(number for number in numbers if not 0 < number < first)
-    if missing or not chosen:
+    if missing or not numbers:
         raise UsageError(f"there is no hunk {missing[0] if missing else 0}", f"There are hunks 1 to {first - 1}.")
-    return chosen
+    return picked
 
 
-def _raw_text(project: Project, path: str, version: str | None) -> str:
-    return "" if version is None else project.bytes_of(path, version).decode()
+def _apply_picked(project: Project, session: Session, picked: Sequence[PickedFile], *, drop_rest: bool) -> Change:
+    """Hunks that were edited become part of what is pending first, so that only what was left out stays so."""
+    written, revised = [], []
+    for file, hunks in picked:
+        if not any(hunks.taken):
+            continue
+        old, new = (raw_text(project, file.path, version) for version in (file.before, file.after))
+        chosen, proposed = hunks.chosen(old), hunks.proposed(old)
+        if proposed != new:
+            revised.append(_with_text(project, file, proposed))
+        written.append(file if chosen == new else _with_text(project, file, chosen))
+    if not written:
+        raise NothingPending("no hunk was taken; nothing was written")
+    if revised and not drop_rest:
+        session = project.with_change(session, "revised", revised)
+    change = _write(project, session, "applied", written, dropped=drop_rest)
+    rest = [file for file, _ in picked if file.path not in {other.path for other in written}]
+    if drop_rest and rest:
+        project.store.save(project.with_change(project.load(), "discarded", rest))
+    return change
+
+
+def _with_text(project: Project, file: FileChange, text: str) -> FileChange:
+    return replace(file, after=project.store.blobs.put(text.encode()), partial=True)
+
+
+def _check_pending(session: Session, files: Sequence[FileChange]) -> None:
+    """What is pending for these files is what it was when the user looked at it."""
+    pending = history.pending_changes(session)
+    for file in files:
+        if pending.get(file.path) != file:
+            raise EditConflict(
+                f"something else is pending for {file.path} now; nothing was written", "See it: gemchat diff"
+            )
 
 
 def _write(

@@ -46,7 +46,7 @@ class Settings(Value, frozen=True):
     deadline: float
     check: str | None
     check_timeout: float
-    side_by_side: Mode
+    side_by_side: bool
     pager: bool
     local_path: str | None
     local_url: str | None

@@ -105,11 +105,13 @@ OPTIONS = (
         default=300.0, shared=True,
     ),
     Option(
-        "side_by_side", "auto, always or never", Mode,
-        "Show diffs in two columns where the terminal is wide enough, always or never.",
-        default="auto", shared=True,
+        "side_by_side", "true or false", bool, "Show diffs in two columns where the terminal is wide enough.",
+        default=False, shared=True,
     ),
-    Option("pager", "true or false", bool, "Page diffs that are longer than the terminal.", default=True),
+    Option(
+        "pager", "true or false", bool, "Page answers and diffs that are longer than the terminal.",
+        default=False,
+    ),
     Option(
         "local.path", "the whole path of a file", Name, "Another GGUF file as the local model.",
         variable="GEMCHAT_LOCAL_MODEL",

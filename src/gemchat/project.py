@@ -75,6 +75,10 @@ class Project:
             self.store.save(rewound)
             return rewound
 
+    def pending(self) -> dict[str, FileChange]:
+        """What is proposed now, by path."""
+        return history.pending_changes(self.load())
+
     def attach(self, text: NamedText) -> None:
         """Lets a text go along with the next turn."""
         with self.locked() as session:

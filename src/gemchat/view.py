@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gemchat import report
 from gemchat.core.contents import to_json
+from gemchat.core.diff import Hunk
 from gemchat.core.model import Change, Turn
 from gemchat.core.visible import visible
-from gemchat.diffview import counted, drawn, summary
+from gemchat.diffview import DiffPrinter, counted, summary
 from gemchat.errors import GemchatError
+from gemchat.pager import through_pager
 from gemchat.prepare import Prepared
 from gemchat.turnview import describe_comparison, describe_sent, describe_usage, details
 
@@ -42,6 +44,7 @@ class View:
         self._markdown: MarkdownStream | None = None
         self._status: Status | None = None
         self._mid_line = False
+        self._paging = False
 
     def note(self, text: str) -> None:
         """A line about what happens, unless the user wants none."""
@@ -91,19 +94,6 @@ class View:
                 _write(sys.stdout, "\n")
                 self._mid_line = False
 
-    def choose(self, choices: Mapping[str, str], default: str) -> str:
-        """Asks for one key on the terminal; any other key, end of input included, is the default."""
-        import typer
-
-        _write(sys.stderr, "  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
-        try:
-            key = typer.getchar().lower()
-        except EOFError:
-            key = default
-        word = choices.get(key, choices[default])
-        _write(sys.stderr, f"{word}\n")
-        return word
-
     def output(self, data: bytes) -> None:
         """What a command of the user's prints, as it is: a result."""
         _write_bytes(data)
@@ -140,20 +130,45 @@ class View:
         lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
         _write(sys.stdout, visible("\n".join(lines)) + "\n")
 
-    def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False) -> None:
-        """Coloured hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
-        if (patch or not self._colored()) and sys.stdout.isatty():
+    def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False, side_by_side: bool = False) -> None:
+        """Numbered hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
+        terminal = self._on_terminal()
+        if patch and terminal:
             _write(sys.stdout, visible(report.patch(diffs)))
-            return
-        if patch or not self._colored():
+        elif patch or not (terminal or self._color == "always"):
             _write_bytes(report.patch(diffs).encode())
+        else:
+            DiffPrinter(self._console(), side_by_side=side_by_side).print(diffs)
+
+    def hunk(self, diff: report.FileDiff, hunk: Hunk, title: str) -> None:
+        """One hunk that the user is asked about."""
+        from rich.console import Console
+
+        DiffPrinter(Console(stderr=True, markup=False, emoji=False, highlight=False)).print_hunk(diff, hunk, title)
+
+    def markdown(self, text: str) -> None:
+        """A whole answer on a terminal."""
+        from rich.markdown import Markdown
+
+        self._console().print(Markdown(visible(text), hyperlinks=False))
+
+    @property
+    def pages(self) -> bool:
+        """Whether results can go through a pager."""
+        return sys.stdout.isatty() and not self.as_json
+
+    @contextmanager
+    def paged(self, environ: Mapping[str, str], *, wanted: bool = True) -> Iterator[None]:
+        """Results printed meanwhile go through the user's pager, if that is wanted and they go to a terminal."""
+        if not (wanted and self.pages):
+            yield
             return
-        console = self._console()
-        number = 1
-        for diff in diffs:
-            console.print(drawn(diff, number), soft_wrap=True)
-            number += len(diff.hunks)
-        console.print(summary(diffs), style="dim", highlight=False)
+        with through_pager(environ):
+            self._paging = True
+            try:
+                yield
+            finally:
+                self._paging = False
 
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
@@ -197,7 +212,7 @@ class View:
         complete = turn.status == "complete"
         prompt, reply = turn.prompt.rstrip("\n"), turn.explanation if complete else turn.reply
         self.document("".join(f"> {line}\n" for line in prompt.split("\n")) + "\n")
-        if complete and sys.stdout.isatty():
+        if complete and self._on_terminal():
             from gemchat.markdown import MarkdownStream
 
             markdown = MarkdownStream(self._console())
@@ -228,10 +243,8 @@ class View:
             self._status.stop()
             self._status = None
 
-    def _colored(self) -> bool:
-        if self._color == "auto":
-            return sys.stdout.isatty()
-        return self._color == "always"
+    def _on_terminal(self) -> bool:
+        return self._paging or sys.stdout.isatty()
 
     def _console(self) -> Console:
         from rich.console import Console
@@ -241,7 +254,8 @@ class View:
             markup=False,
             emoji=False,
             highlight=False,
-            force_terminal=True if self._color == "always" else None,
+            force_terminal=True if self._color == "always" or self._paging else None,
+            color_system=None if self._color == "never" else "auto",
         )
 
 

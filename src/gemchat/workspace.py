@@ -93,11 +93,15 @@ class Workspace:
                 raise WorkspaceError(f"{other} and {path} are the same file", "Name it once.")
 
     def git_path(self, path: str) -> str:
-        """The path as git has it: from the root of the repository around the project, if there is one."""
+        """The path as git has it: from the root of the repository around the project, if there is one.
+
+        It is that of the file behind any links, because git patches no link.
+        """
+        location = self._locate(path)
         for directory in (self.root, *self.root.parents):
             if (directory / ".git").exists():
-                return (self.root / path).relative_to(directory).as_posix()
-        return path
+                return location.relative_to(directory).as_posix()
+        return location.relative_to(self.root).as_posix()
 
     def mode(self, path: str) -> int:
         """The file's mode as git records it."""

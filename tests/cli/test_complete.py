@@ -59,7 +59,7 @@ def worked(gemchat: Gemchat) -> Gemchat:
         ("gemchat show ", ["2", "1"]),
         ("gemchat show -s main ", []),
         ("gemchat rewind --to ", ["2", "1"]),
-        ("gemchat ask hello -m ", ["gemini-3.8-flash", "my-model", *MODELS[1:]]),
+        ("gemchat ask hello -m ", ["gemini-3.8-flash", "my-model", *MODELS]),
         ("gemchat ask hello --model my", ["my-model"]),
         ("gemchat ask hello --backend c", ["contents"]),
         ("gemchat edit hello --thinking ", ["low", "medium", "high"]),

@@ -246,7 +246,7 @@ def test_prices_are_listed_also_when_there_are_none(gemchat: Gemchat, mine: Path
 
 def test_one_setting(gemchat: Gemchat, mine: Path) -> None:
     assert gemchat("config", "get", "model") == (0, "gemini-3.8-flash\n", "")
-    assert gemchat("config", "get", "pager") == (0, "true\n", "")
+    assert gemchat("config", "get", "pager") == (0, "false\n", "")
     assert gemchat("config", "get", "thinking") == (0, "", "")
     gemchat("config", "set", "thinking", "low")
     entry = gemchat("config", "get", "thinking", "--json").json

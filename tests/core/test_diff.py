@@ -111,6 +111,32 @@ def test_git_applies_every_patch(tmp_path: Path, name: str, old: str | None, new
     assert (file.read_bytes() if file.exists() else None) == (None if new is None else new.encode())
 
 
+@pytest.mark.parametrize("new", ["echo two\n", "echo two", None])
+@pytest.mark.parametrize("index", [False, True])
+def test_git_keeps_or_deletes_an_executable_file(tmp_path: Path, new: str | None, index: bool) -> None:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    file = tmp_path / "run it.sh"
+    file.write_text("echo one\n")
+    file.chmod(0o755)
+    git("add", "run it.sh")
+    (tmp_path / "p.patch").write_text(git_patch("run it.sh", "echo one\n", new, 0o100755))
+    assert git("apply", "--verbose", *(["--index"] if index else []), "p.patch") == ""
+    assert (file.read_text() if file.exists() else None) == new
+    if new is not None:
+        assert file.stat().st_mode & 0o777 == 0o755
+        assert git("ls-files", "-s").startswith("100755 ")
+
+
+def test_git_makes_a_new_file_executable(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "p.patch").write_text(git_patch("run.sh", None, "#!/bin/sh\n", 0o100755))
+    subprocess.run(["git", "apply", "p.patch"], cwd=tmp_path, check=True)
+    assert (tmp_path / "run.sh").stat().st_mode & 0o111
+
+
 def test_a_new_executable_file_says_so() -> None:
     assert "new file mode 100755\n" in git_patch("run.sh", None, "#!/bin/sh\n", 0o100755)
 

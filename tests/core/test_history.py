@@ -234,3 +234,43 @@ def test_since_when_and_how_a_version_is_held() -> None:
     again = replace(turns[1], id="3", proposal=(), sent=replace(turns[1].sent, files=(unchanged,)))
     assert history.holdings([turns[0], again])["a"] == ("A", "1", "full")
     assert history.holdings([again])["a"] == ("A", "3", "synchronized")
+
+
+def left(script: Script) -> list[tuple[str | None, str | None]]:
+    return [(change.before, change.after) for change in history.pending_changes(script.session).values()]
+
+
+def test_a_revised_proposal_is_still_one_and_is_applied_in_part() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    assert left(script) == [("A1", "MINE")]
+    assert told(script) == []
+    script.change("applied", replace(mine, after="SOME"))
+    assert left(script) == [("SOME", "MINE")]
+    script.change("applied", replace(mine, before="SOME"))
+    assert left(script) == [], "nothing is left of it"
+    assert told(script) == [("a", "partially_applied")]
+
+
+def test_a_revised_proposal_that_is_merged_is_done() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    script.change("applied", replace(mine, before="NOW", after="BOTH"), dropped=True)
+    assert left(script) == []
+
+
+def test_an_undone_part_is_pending_again_as_it_was_revised() -> None:
+    script = Script()
+    (proposed,) = script.turn(proposal={"a": ("A1", "A2")}).proposal
+    mine = replace(proposed, after="MINE", partial=True)
+    script.change("revised", mine)
+    part = replace(mine, after="SOME")
+    script.change("applied", part)
+    script.change("undone", part)
+    assert left(script) == [("A1", "MINE")]
+    script.change("redone", part)
+    assert left(script) == [("SOME", "MINE")]

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import commands, config, history, inspect, ledger, local, review, sessions, talk
+from gemchat.cli import commands, config, history, inspect, ledger, local, picking, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import state_directory
@@ -34,6 +34,7 @@ for command in (
     talk.edit,
     review.diff,
     review.apply,
+    picking.pick,
     review.discard,
     review.undo,
     review.redo,

@@ -9,7 +9,7 @@ import typer
 
 from gemchat import exporting, past, report, turnview
 from gemchat.cli import complete, options
-from gemchat.cli.surroundings import Surroundings, opened
+from gemchat.cli.surroundings import Surroundings, opened, settings_of
 from gemchat.core import turns
 from gemchat.core.history import current_path, pending_changes
 from gemchat.core.model import Session
@@ -56,6 +56,7 @@ def show(
             metavar="TURN", help="The number of a turn, as log has it.", autocompletion=complete.turn_numbers
         ),
     ],
+    pager: options.Pager = False,
     session: options.SessionName = None,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
@@ -69,7 +70,8 @@ def show(
         view.json(past.show_json(place, found))
     else:
         diffs = report.file_diffs(place, found.turn.proposal)
-        view.exchange(found.turn, turnview.head_lines(found), diffs)
+        with view.paged(ctx.obj.environ, wanted=pager or settings_of(ctx, place).pager):
+            view.exchange(found.turn, turnview.head_lines(found), diffs)
 
 
 def export(

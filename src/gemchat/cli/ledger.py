@@ -8,7 +8,7 @@ import typer
 
 from gemchat.blobs import Drafts
 from gemchat.cli import options
-from gemchat.cli.surroundings import Surroundings, opened
+from gemchat.cli.surroundings import Surroundings, opened, settings_of
 from gemchat.core.visible import visible
 from gemchat.ledger import ledger, ledger_json
 from gemchat.ledgerview import ledger_lines, usage_lines
@@ -45,8 +45,7 @@ def usage(
 ) -> None:
     """Show tokens and costs by turn, and what sending the files again would have cost."""
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
-    here: Surroundings = ctx.obj
-    prices = here.settings(place.workspace.root).own_prices
+    prices = settings_of(ctx, place).own_prices
     names = dict.fromkeys((place.session, *place.store.names()))
     spent = {name: spending(replace(place, session=name).load(), place.text_of(), prices) for name in names}
     everything = [one for turns in spent.values() for one in turns]

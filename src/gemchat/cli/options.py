@@ -87,3 +87,7 @@ NoStream: TypeAlias = Annotated[bool, typer.Option("--no-stream", help="Show the
 Restart: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Rewrite the history instead of continuing it.")
 ]
+SideBySide: TypeAlias = Annotated[
+    bool, typer.Option("--side-by-side", help="Old and new beside each other, where the terminal is wide.")
+]
+Pager: TypeAlias = Annotated[bool, typer.Option("--pager", help="Show long output in $PAGER, on a terminal.")]

@@ -9,7 +9,7 @@ import typer
 
 from gemchat import changes, report
 from gemchat.cli import options
-from gemchat.cli.surroundings import opened, paths_of
+from gemchat.cli.surroundings import opened, paths_of, settings_of
 from gemchat.errors import UsageError
 
 _COLORS = ("auto", "always", "never")
@@ -23,6 +23,8 @@ def diff(
     color: Annotated[
         str, typer.Option("--color", metavar="auto|always|never", help="When to use colour.")
     ] = "auto",
+    side_by_side: options.SideBySide = False,
+    pager: options.Pager = False,
     session: options.SessionName = None,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
@@ -35,10 +37,13 @@ def diff(
     diffs = report.file_diffs(place, pending)
     if as_json:
         view.json(report.diff_json(pending, diffs))
-    elif stat:
-        view.stat(diffs)
-    else:
-        view.diff(diffs, patch=patch)
+        return
+    wanted = settings_of(ctx, place)
+    with view.paged(ctx.obj.environ, wanted=pager or wanted.pager):
+        if stat:
+            view.stat(diffs)
+        else:
+            view.diff(diffs, patch=patch, side_by_side=side_by_side or wanted.side_by_side)
 
 
 def apply(

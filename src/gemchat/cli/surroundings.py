@@ -153,6 +153,12 @@ def opened(
     return view, here.project(view, session=session, root=root)
 
 
+def settings_of(ctx: typer.Context, place: Project) -> Settings:
+    """The settings in force, where no option of the command overrules them."""
+    here: Surroundings = ctx.obj
+    return here.settings(place.workspace.root)
+
+
 def paths_of(ctx: typer.Context, place: Project, names: list[str] | None) -> tuple[str, ...]:
     here: Surroundings = ctx.obj
     return here.paths(place, names)

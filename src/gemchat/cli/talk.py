@@ -10,29 +10,22 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from gemchat import changes, report
+from gemchat import report
 from gemchat.blobs import Drafts
 from gemchat.chat import Chat
 from gemchat.cli import options
 from gemchat.cli.commands import edit_until
+from gemchat.cli.proposal import Review
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
 from gemchat.core.economics import Policy
 from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
-from gemchat.diffview import MATCHED
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
-from gemchat.view import View, interactive
+from gemchat.view import View
 
 _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whole": "whole"}
-_AFTERWARDS = {
-    "apply": "applied; take it back with: gemchat undo",
-    "discard": "discarded; no file was touched",
-    "check": "the check passes; the change is applied, take it back with: gemchat undo",
-    "nothing": "this leads back to the file as it is; nothing is pending any more",
-    "keep": "pending; write it with: gemchat apply, drop it with: gemchat discard",
-}
 
 
 def ask(
@@ -45,6 +38,7 @@ def ask(
     backend: options.BackendName = None,
     thinking: options.Thinking = None,
     attach_limit: options.AttachLimit = None,
+    pager: options.Pager = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -63,11 +57,16 @@ def ask(
     )
     question = _question("ask", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
     question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
-    chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
+    pages = (pager or chosen.pager) and view.pages
+    shown = (lambda _: None) if pages else view.stream
+    chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=shown)
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
         turn = chat.send(question)
+    if pages:
+        with view.paged(here.environ):
+            view.markdown(turn.explanation)
     if as_json:
         view.json(report.turn_json(place, turn))
     view.turn(turn, place.session)
@@ -97,6 +96,8 @@ def edit(
     retries: Annotated[
         int, typer.Option("--retries", metavar="N", min=0, help="How often to ask again when CMD failed.")
     ] = 2,
+    side_by_side: options.SideBySide = False,
+    pager: options.Pager = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -123,16 +124,24 @@ def edit(
         reply_format=_FORMATS[reply_format],
     )
     chat = Chat(place, lambda: here.connect(chosen, view.note))
+
+    def send(wanted: Ask) -> Turn:
+        with view.answer(chosen.model):
+            return chat.send(wanted)
+
+    def refine(prompt: str) -> Turn:
+        return send(replace(question, prompt=prompt, attachments=(), restart=""))
+
+    columns, pages = side_by_side or chosen.side_by_side, pager or chosen.pager
+    review = Review(view, place, refine, here.environ, side_by_side=columns, pager=pages)
     if dry_run:
         return _show_decision(view, place, question)
     command = chosen.check if check is None else check
     if command:
         timeout = check_timeout or chosen.check_timeout
         turn = edit_until(command, chat, question, view, timeout=timeout, retries=retries)
-        return _show_proposal(view, place, turn, applied=True)
-    with view.answer(chosen.model):
-        turn = chat.send(question)
-    return _show_proposal(view, place, turn, apply_it=yes)
+        return review.settle(turn, applied=True)
+    return review.settle(send(question), apply_it=yes)
 
 
 def _question(mode: Mode, prompt: str, chosen: Settings, policy: Policy, *, stream: bool, restart: bool) -> Ask:
@@ -187,38 +196,3 @@ def _show_decision(view: View, place: Project, question: Ask) -> None:
         view.json(report.decision_json(place.session, prepared))
     else:
         view.decision(prepared)
-
-
-def _show_proposal(
-    view: View, place: Project, turn: Turn, *, apply_it: bool = False, applied: bool = False
-) -> None:
-    if not view.as_json:
-        view.explanation(turn.explanation)
-        diffs = report.file_diffs(place, turn.proposal)
-        view.diff(diffs)
-        for change in turn.proposal:
-            if change.tier != "exact":
-                view.note(f"{change.path}{MATCHED[change.tier]}")
-        for warning in turn.warnings:
-            view.note(f"warning: {warning}")
-        view.turn(turn, place.session)
-    open_changes = [change for change in turn.proposal if change.after != change.before]
-    choice = "nothing"
-    if open_changes:
-        choice = "check" if applied else "apply" if apply_it else _chosen(view)
-    paths = [change.path for change in open_changes]
-    if choice == "apply":
-        changes.apply(place, paths)
-    elif choice == "discard":
-        changes.discard(place, paths)
-    if view.as_json:
-        view.json(report.turn_json(place, turn, status="applied" if choice in ("apply", "check") else "proposed"))
-    else:
-        view.note(_AFTERWARDS[choice])
-
-
-def _chosen(view: View) -> str:
-    """What the user wants of a proposal; it is kept where nobody can be asked."""
-    if view.as_json or not interactive():
-        return "keep"
-    return view.choose({"a": "apply", "d": "discard", "k": "keep"}, default="k")

@@ -19,7 +19,7 @@ Opcode: TypeAlias = tuple[str, int, int, int, int]
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
 _EXACT_UP_TO = 100_000  # pairs of lines; beyond it, lines that recur all over are no anchors, or it takes minutes
-_NO_NEWLINE = "\\ No newline at end of file"
+NO_NEWLINE = "\\ No newline at end of file"
 
 
 class Hunk(Value, frozen=True):
@@ -165,7 +165,7 @@ def _span(start: int, length: int) -> str:
 
 def _printed(hunk: Hunk) -> str:
     body = "".join(
-        f"{tag}{line}" if line.endswith("\n") else f"{tag}{line}\n{_NO_NEWLINE}\n" for tag, line in hunk.lines
+        f"{tag}{line}" if line.endswith("\n") else f"{tag}{line}\n{NO_NEWLINE}\n" for tag, line in hunk.lines
     )
     return f"{hunk.header}\n{body}"
 

@@ -134,10 +134,15 @@ def _settle(pending: dict[str, FileChange], entry: Change, change: FileChange) -
     waiting = pending.get(change.path)
     if waiting is None or waiting.turn != change.turn:
         return
-    if entry.kind in ("discarded", "stale") or (entry.kind == "applied" and (entry.dropped or not change.partial)):
+    whole = entry.dropped or not change.partial
+    if entry.kind == "revised":
+        pending[change.path] = change
+    elif entry.kind in ("discarded", "stale") or (entry.kind == "applied" and whole):
         del pending[change.path]
     elif entry.kind in ("applied", "redone") and waiting.before == change.before:
         pending[change.path] = replace(waiting, before=change.after)
+        if waiting.after == change.after:
+            del pending[change.path]
     elif entry.kind == "undone" and waiting.before == change.after:
         pending[change.path] = replace(waiting, before=change.before)
 
@@ -159,13 +164,16 @@ def undo_stack(session: Session) -> UndoStack:
 
 
 def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
-    """What became of each proposed file, by the proposing turn and the path; the latest word counts."""
+    """What became of each proposed file, by the proposing turn and the path; the latest word counts.
+
+    A revised proposal is still one; that it is not just the model's own is said when it is applied.
+    """
     return {
         (file.turn, file.path): "partially_applied"
         if file.partial and entry.kind in ("applied", "redone")
         else _OUTCOMES[entry.kind]
         for entry in session.journal
-        if isinstance(entry, Change)
+        if isinstance(entry, Change) and entry.kind != "revised"
         for file in entry.files
     }
 

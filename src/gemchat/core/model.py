@@ -19,7 +19,7 @@ Source: TypeAlias = Literal["synchronized", "full", "delta", "absent"]
 Backend: TypeAlias = Literal["interactions", "contents"]
 ReplyFormat: TypeAlias = Literal["text", "edits", "whole"]
 OutcomeKind: TypeAlias = Literal["applied", "discarded", "undone", "partially_applied", "stale"]
-ChangeKind: TypeAlias = Literal["applied", "discarded", "undone", "redone", "stale"]
+ChangeKind: TypeAlias = Literal["applied", "discarded", "undone", "redone", "stale", "revised"]
 Tier: TypeAlias = Literal["exact", "blanks", "indent"]
 TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
 
@@ -66,7 +66,7 @@ class FileChange(Value, frozen=True):
     """A file's way from one version to another, and the turn that proposed it.
 
     `tier` is the loosest way in which an edit was matched; unless exact, the model may believe another text.
-    `partial` says that only some hunks of what was proposed are in it.
+    `partial` says that it is not just what was proposed: some hunks are left out, or the user edited it.
     """
 
     path: str
@@ -179,6 +179,7 @@ class Turn(Value, frozen=True, tag="turn"):
 class Change(Value, frozen=True, tag="change"):
     """What the user did with proposals: `files` always read forward, also when they were undone.
 
+    `revised` puts the user's own text in the place of what was pending; no file is touched.
     What a partial file change leaves stays pending unless it was `dropped`.
     """
 

@@ -1,0 +1,59 @@
+"""Asking on the terminal: single keys and lines from stdin, questions on stderr.
+
+Only for when both are terminals. What is typed ahead is kept for the next question.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import tty
+from collections.abc import Mapping
+
+from gemchat.core.visible import visible
+
+
+class Dialog:
+    def __init__(self) -> None:
+        self._typed = ""
+
+    def choose(self, choices: Mapping[str, str], default: str) -> str:
+        """Asks for one key; any other key, end of input included, is the default. The word of the key is shown."""
+        self.say("  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
+        word = choices.get(self.key().lower(), choices[default])
+        self.say(f"{word}\n")
+        return word
+
+    def key(self) -> str:
+        """One key as it is pressed, without waiting for a line; empty at the end of input."""
+        if not self._typed:
+            self._typed = _read_keys()
+        if self._typed.startswith("\x1b"):  # an arrow or the like: all of it is one key
+            key, self._typed = self._typed, ""
+        else:
+            key, self._typed = self._typed[:1], self._typed[1:]
+        return "" if key == "\x04" else key
+
+    def line(self, question: str) -> str:
+        """A line that the user may edit while typing; empty at the end of input."""
+        self.say(question)
+        if "\n" not in self._typed:
+            self._typed += sys.stdin.readline()
+        line, _, self._typed = self._typed.partition("\n")
+        return line.strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    def say(self, text: str) -> None:
+        sys.stderr.write(visible(text))
+        sys.stderr.flush()
+
+
+def _read_keys() -> str:
+    """What can be read without a line being ended. Nothing that was typed before is thrown away."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        return os.read(terminal, 64).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
