@@ -16,6 +16,7 @@ from gemchat.core.diff import hunks
 from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
+from gemchat.core.textfile import raw_text
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError, WorkspaceError
 from gemchat.project import Project
 
@@ -80,12 +81,12 @@ def select(session: Session, paths: Collection[str] = ()) -> tuple[FileChange, .
 
 def _merged(project: Project, file: FileChange) -> FileChange:
     """The change as it is from the file now. Raises EditConflict with the places that cannot be merged."""
-    now = project.remember(file.path)
+    now = project.remember(file.path, file.encoding)
     if now == file.before:
         return file
     if now is None or file.before is None or file.after is None:
         raise EditConflict(f"{file.path} was created or deleted meanwhile, so there is nothing to merge with")
-    base, here, there = (project.bytes_of(file.path, version) for version in (file.before, now, file.after))
+    base, here, there = (_raw_text(project, file, version).encode() for version in (file.before, now, file.after))
     merged = merge_texts(base, here, there)
     if not isinstance(merged, bytes):
         raise EditConflict(
@@ -93,7 +94,7 @@ def _merged(project: Project, file: FileChange) -> FileChange:
             "\n".join(_shown(conflict) for conflict in merged),
         )
     project.note(f"{file.path} had changed; both changes are in it now")
-    return replace(file, before=now, after=project.store.blobs.put(merged))
+    return replace(file, before=now, after=_stored(project, file, merged.decode()))
 
 
 def _shown(conflict: Conflict) -> str:
@@ -105,17 +106,14 @@ def _with_hunks(project: Project, files: Sequence[FileChange], numbers: Collecti
     """The changes that the chosen hunks make; files without a chosen hunk are left out."""
     first, chosen = 1, []
     for file in files:
-        old, new = (
-            "" if version is None else project.bytes_of(file.path, version).decode()
-            for version in (file.before, file.after)
-        )
+        old, new = (_raw_text(project, file, version) for version in (file.before, file.after))
         found = hunks(old, new)
         picked = [hunk for number, hunk in enumerate(found, first) if number in numbers]
         first += len(found)
         if len(picked) == len(found):
             chosen.append(file)
         elif picked:
-            after = project.store.blobs.put(diff.apply_hunks(old, picked).encode())
+            after = _stored(project, file, diff.apply_hunks(old, picked))
             chosen.append(replace(file, after=after, partial=True))
     missing = sorted(number for number in numbers if not 0 < number < first)
     if missing or not chosen:
@@ -123,8 +121,13 @@ def _with_hunks(project: Project, files: Sequence[FileChange], numbers: Collecti
     return chosen
 
 
-def _raw_text(project: Project, path: str, version: str | None) -> str:
-    return "" if version is None else project.bytes_of(path, version).decode()
+def _raw_text(project: Project, file: FileChange, version: str | None) -> str:
+    return "" if version is None else raw_text(project.bytes_of(file.path, version), file.encoding)
+
+
+def _stored(project: Project, file: FileChange, text: str) -> str:
+    """A version made of characters that the file's own versions have, so its encoding has them too."""
+    return project.store.blobs.put(text.encode(file.encoding))
 
 
 def _write(
@@ -135,8 +138,8 @@ def _write(
         for file in files
     ]
     project.workspace.check_distinct([path for path, _, _ in steps])
-    for path, expected, target in steps:
-        _check(project, path, expected, kind)
+    for file, (path, expected, target) in zip(files, steps, strict=True):
+        _check(project, file, expected, kind)
         if target is not None:
             project.bytes_of(path, target)
         if expected is None:
@@ -159,13 +162,15 @@ def _write(
     return change
 
 
-def _check(project: Project, path: str, expected: str | None, kind: ChangeKind) -> None:
+def _check(project: Project, file: FileChange, expected: str | None, kind: ChangeKind) -> None:
     """The file is what the change starts from, and can be restored to it."""
-    if project.remember(path) == expected:
+    if project.remember(file.path, file.encoding) == expected:
         return
     what = {"applied": "the proposal was made", "undone": "it was applied", "redone": "it was undone"}[kind]
     hint = 'Start again from the file as it is: gemchat edit "…", or drop the proposal: gemchat discard'
-    raise EditConflict(f"{path} has changed since {what}; nothing was written", hint if kind == "applied" else "")
+    raise EditConflict(
+        f"{file.path} has changed since {what}; nothing was written", hint if kind == "applied" else ""
+    )
 
 
 def _newest(session: Session) -> Change:

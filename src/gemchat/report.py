@@ -12,7 +12,7 @@ from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
 from gemchat.core.model import Change, FileChange, Sent, Session, Tier, Turn, Usage, Value
 from gemchat.core.planner import Plan
-from gemchat.core.textfile import decode
+from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.errors import GemchatError, NotText
 from gemchat.prepare import Prepared
 from gemchat.project import Project
@@ -30,6 +30,7 @@ class FileDiff(Value, frozen=True):
     mode: int
     tier: Tier = "exact"
     git_path: str = ""
+    encoding: str = UTF_8
 
     @property
     def hunks(self) -> list[Hunk]:
@@ -75,7 +76,7 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
     """What the changes do to their files, or what taking them back does."""
 
     def text(change: FileChange, version: str | None) -> str | None:
-        return None if version is None else project.bytes_of(change.path, version).decode()
+        return None if version is None else raw_text(project.bytes_of(change.path, version), change.encoding)
 
     diffs = []
     for change in changes:
@@ -88,6 +89,7 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
                 mode=project.workspace.mode(change.path),
                 tier=change.tier,
                 git_path=project.workspace.git_path(change.path),
+                encoding=change.encoding,
             )
         )
     return diffs
@@ -95,6 +97,15 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
 
 def patch(diffs: Iterable[FileDiff]) -> str:
     return "".join(diff.patch for diff in diffs)
+
+
+def patch_bytes(diffs: Iterable[FileDiff]) -> bytes:
+    """The patch with the bytes of the files, where ASCII is ASCII in their encoding; git takes no others."""
+    return b"".join(diff.patch.encode(diff.encoding if _has_ascii(diff.encoding) else UTF_8) for diff in diffs)
+
+
+def _has_ascii(encoding: str) -> bool:
+    return bytes(range(0x20, 0x7F)).decode("ascii").encode(encoding) == bytes(range(0x20, 0x7F))
 
 
 def overview(project: Project) -> Overview:
@@ -287,16 +298,17 @@ def _target_state(project: Project, session: Session, path: str) -> TargetState:
     held = history.held_versions(history.epoch(history.current_path(session)))
     if held.get(path) == working:
         return TargetState(path=path, state="synchronized", proposal=proposal)
-    text_of = project.text_of()
-    before, now = text_of(held.get(path) or ""), text_of(working) or _disk_text(project, path)
+    text_of = project.text_of(history.encodings(session))
+    encoding = session.encodings.get(path, UTF_8)
+    before, now = text_of(held.get(path) or ""), text_of(working) or _disk_text(project, path, encoding)
     if before is None:
         return TargetState(path=path, state="unknown", proposal=proposal)
     added, removed = count(hunks(before, now))
     return TargetState(path=path, state="changed", added=added, removed=removed, proposal=proposal)
 
 
-def _disk_text(project: Project, path: str) -> str:
+def _disk_text(project: Project, path: str, encoding: str) -> str:
     try:
-        return decode(project.workspace.read(path) or b"").text
+        return decode(project.workspace.read(path) or b"", encoding).text
     except NotText:
         return ""

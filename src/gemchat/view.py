@@ -138,7 +138,7 @@ class View:
             _write(sys.stdout, visible(report.patch(diffs)))
             return
         if patch or not self._colored():
-            _write_bytes(report.patch(diffs).encode())
+            _write_bytes(report.patch_bytes(diffs))
             return
         console = self._console()
         number = 1

@@ -47,6 +47,10 @@ DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be sent and why; send nothing.")
 ]
 NoStream: TypeAlias = Annotated[bool, typer.Option("--no-stream", help="Show the answer when it is complete.")]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="How the named files are encoded, from now on; not UTF-8."),
+]
 Restart: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Rewrite the history instead of continuing it.")
 ]

@@ -18,6 +18,7 @@ from gemchat.cli.commands import edit_until
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
 from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
+from gemchat.core.textfile import canonical
 from gemchat.diffview import MATCHED
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
@@ -48,6 +49,7 @@ def ask(
     quiet: options.Quiet = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    encoding: options.Encoding = None,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
@@ -56,7 +58,12 @@ def ask(
     place = here.project(view, session=session, root=project)
     chosen = here.settings(model=model, backend=backend)
     question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
-    question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
+    question = replace(
+        question,
+        paths=here.paths(place, files),
+        context=here.paths(place, context),
+        encoding=canonical(encoding) if encoding else None,
+    )
     chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
     if dry_run:
         return _show_decision(view, place, question)
@@ -95,6 +102,7 @@ def edit(
     quiet: options.Quiet = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    encoding: options.Encoding = None,
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
@@ -110,6 +118,7 @@ def edit(
         paths=here.paths(place, files),
         context=here.paths(place, context),
         reply_format=_FORMATS[reply_format],
+        encoding=canonical(encoding) if encoding else None,
     )
     chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:

@@ -149,6 +149,16 @@ def outcomes_to_tell(session: Session, path: Sequence[Turn]) -> tuple[Outcome, .
     )
 
 
+def encodings(session: Session) -> dict[str, str]:
+    """The encoding of every version that a turn sent or proposed, by its hash; the latest word counts."""
+    named: dict[str, str] = {}
+    for turn in session.journal:
+        if isinstance(turn, Turn):
+            named.update({file.sha256: file.encoding for file in turn.sent.files if file.sha256})
+            named.update({change.after: change.encoding for change in turn.proposal if change.after})
+    return named
+
+
 def sticky_targets(path: Sequence[Turn]) -> tuple[str, ...]:
     """The files a follow-up is about when it names none: those of the turn before."""
     return tuple(file.path for file in path[-1].sent.files) if path else ()
