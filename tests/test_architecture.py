@@ -29,6 +29,7 @@ ALLOWED = {
     "prepare": {"core", "errors", "project"},
     "chat": {"core", "errors", "prepare", "project"},
     "report": {"core", "errors", "prepare", "project"},
+    "selection": {"core", "errors", "workspace"},
     "markdown": {"core"},
     "diffview": {"core", "report"},
     "view": {"core", "diffview", "errors", "markdown", "prepare", "report"},

@@ -43,6 +43,12 @@ def has_key(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY"))
 
 
+def own_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The user's keys, to be kept out of everything that is sent, shown or stored."""
+    named = (environ.get(name, "").strip() for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"))
+    return tuple(filter(None, named))
+
+
 def api_key(environ: Mapping[str, str]) -> str:
     """The key as the environment has it; its form is checked where it is used."""
     key = environ.get("GEMINI_API_KEY") or environ.get("GOOGLE_API_KEY")

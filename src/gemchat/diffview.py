@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gemchat import report
 from gemchat.core.diff import Hunk, count
+from gemchat.core.textfile import UTF_8
 from gemchat.core.visible import visible
 
 if TYPE_CHECKING:
@@ -18,6 +19,15 @@ MATCHED = {
     "indent": " (placed after shifting the indentation)",
 }
 _STYLES = {"+": "green", "-": "red", " ": "none"}
+
+
+def patch_bytes(diffs: Iterable[report.FileDiff]) -> bytes:
+    """The patch with the bytes of the files, where ASCII is ASCII in their encoding; git takes no others."""
+    return b"".join(diff.patch.encode(diff.encoding if _has_ascii(diff.encoding) else UTF_8) for diff in diffs)
+
+
+def _has_ascii(encoding: str) -> bool:
+    return bytes(range(0x20, 0x7F)).decode("ascii").encode(encoding) == bytes(range(0x20, 0x7F))
 
 
 def drawn(diff: report.FileDiff, number: int) -> Text:

@@ -28,9 +28,12 @@ from gemchat.core.model import (
 )
 from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
+from gemchat.core.screening import leaks
 from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
-from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
+from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
+
+_NAMED_LEAKS = 5
 
 
 class Repair(Value, frozen=True):
@@ -44,7 +47,7 @@ class Ask(Value, frozen=True):
     """What the user asked for. `paths` are project paths; none means the files of the turn before.
 
     `encoding` is that of `paths` and `context` from now on; `outside` are those of them that are allowed although
-    they are outside the project.
+    they are outside the project. `allow_secret` lets credentials leave with this turn.
     """
 
     mode: Mode
@@ -61,6 +64,7 @@ class Ask(Value, frozen=True):
     repair: Repair | None = None
     encoding: str | None = None
     outside: tuple[str, ...] = ()
+    allow_secret: bool = False
 
 
 class Prepared(Value, frozen=True):
@@ -99,6 +103,7 @@ class Prepared(Value, frozen=True):
 
 def prepare(project: Project, ask: Ask) -> Prepared:
     session = project.load()
+    project.workspace.allow(ask.outside)
     paths = ask.paths or history.sticky_targets(history.current_path(session))
     if ask.mode == "edit" and not paths:
         raise UsageError("edit needs a file to work on", 'For example: gemchat edit "add a docstring" app.py')
@@ -133,6 +138,8 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     )
     by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
     decision = plan(session, wish, project.text_of(by_hash))
+    if not ask.allow_secret:
+        check_secrets(decision.messages[-1], project.own_keys)
     return Prepared(
         session=session,
         ask=ask,
@@ -143,6 +150,18 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         stale=stale,
         encodings=encodings,
     )
+
+
+def check_secrets(newest: Message, own_keys: tuple[str, ...]) -> None:
+    """Raises SecretFound for credentials in what a turn newly sends; names the places, never the text."""
+    found = leaks(newest, own_keys)
+    if found:
+        places = "; ".join(f"{leak.where}, line {leak.line}: {leak.kind}" for leak in found[:_NAMED_LEAKS])
+        more = f"; and {len(found) - _NAMED_LEAKS} more" if len(found) > _NAMED_LEAKS else ""
+        raise SecretFound(
+            f"this must not leave unnoticed, so nothing was sent: {places}{more}",
+            "Take it out, or send it all the same, this once: --allow-secret",
+        )
 
 
 def _decoded(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
@@ -20,7 +20,7 @@ from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Remote
 from gemchat.core.textfile import UTF_8, decode
 from gemchat.errors import NotText, WorkspaceError
 from gemchat.store import DEFAULT_SESSION, Store, unknown
-from gemchat.workspace import Workspace
+from gemchat.workspace import SIZE_LIMIT, Workspace
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Project:
     session: str
     clock: Callable[[], float]
     note: Callable[[str], None]
+    own_keys: tuple[str, ...] = field(default=(), repr=False)
 
     def load(self) -> Session:
         """The session as it is now. An interrupted change of files is finished or taken back first."""
@@ -87,6 +88,22 @@ class Project:
             )
             return turn
 
+    def change_context(
+        self,
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        encodings: Mapping[str, str] = MappingProxyType({}),
+        outside: Sequence[str] = (),
+    ) -> tuple[str, ...]:
+        """Adds to and removes from the sticky context; returns what it is then."""
+        with self.locked() as session:
+            kept = tuple(path for path in dict.fromkeys((*session.context, *add)) if path not in remove)
+            allowed = tuple(dict.fromkeys((*session.outside, *outside)))
+            named = {**session.encodings, **encodings}
+            self.store.save(replace(session, context=kept, encodings=named, outside=allowed))
+            return kept
+
     def attach(self, text: NamedText) -> None:
         """Lets a text go along with the next turn."""
         with self.locked() as session:
@@ -140,7 +157,7 @@ class Project:
 
     def remember(self, path: str, encoding: str = UTF_8) -> str | None:
         """The hash of the file on disk, after storing its bytes; refuses what is not text in that encoding."""
-        data = self.workspace.read(path)
+        data = self.workspace.read(path, limit=SIZE_LIMIT)
         if data is None:
             return None
         try:
@@ -180,6 +197,7 @@ class Project:
     def _load(self) -> Session:
         session = self.store.load(self.session)
         if session is not None:
+            self.workspace.allow(session.outside)
             return session
         if self.session != DEFAULT_SESSION:
             raise unknown(self.session)

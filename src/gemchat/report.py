@@ -99,15 +99,6 @@ def patch(diffs: Iterable[FileDiff]) -> str:
     return "".join(diff.patch for diff in diffs)
 
 
-def patch_bytes(diffs: Iterable[FileDiff]) -> bytes:
-    """The patch with the bytes of the files, where ASCII is ASCII in their encoding; git takes no others."""
-    return b"".join(diff.patch.encode(diff.encoding if _has_ascii(diff.encoding) else UTF_8) for diff in diffs)
-
-
-def _has_ascii(encoding: str) -> bool:
-    return bytes(range(0x20, 0x7F)).decode("ascii").encode(encoding) == bytes(range(0x20, 0x7F))
-
-
 def overview(project: Project) -> Overview:
     session = project.load()
     path = history.current_path(session)

@@ -6,7 +6,6 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,8 +17,8 @@ from gemchat import report
 from gemchat.core.contents import to_json
 from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
-from gemchat.core.visible import one_line, visible
-from gemchat.diffview import counted, drawn, summary
+from gemchat.core.visible import harmless_json, one_line, visible
+from gemchat.diffview import counted, drawn, patch_bytes, summary
 from gemchat.errors import GemchatError
 from gemchat.prepare import Prepared
 
@@ -48,16 +47,15 @@ class View:
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
-            _write(sys.stderr, f"{to_json(report.error_json(error))}\n")
+            _write(sys.stderr, f"{harmless_json(to_json(report.error_json(error)))}\n")
             return
         _write(sys.stderr, f"gemchat: {visible(error.message)}\n")
         if error.hint:
             _write(sys.stderr, f"{visible(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
-        """UTF-8 whatever the locale; on a terminal, where nothing may act, ASCII."""
-        text = json.dumps(value) if sys.stdout.isatty() else to_json(value)
-        _write_bytes(f"{text}\n".encode("utf-8", "replace"))
+        """UTF-8 whatever the locale, and nothing in it that could act on a terminal."""
+        _write_bytes(f"{harmless_json(to_json(value))}\n".encode())
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -138,7 +136,7 @@ class View:
             _write(sys.stdout, visible(report.patch(diffs)))
             return
         if patch or not self._colored():
-            _write_bytes(report.patch_bytes(diffs))
+            _write_bytes(patch_bytes(diffs))
             return
         console = self._console()
         number = 1
@@ -146,6 +144,10 @@ class View:
             console.print(drawn(diff, number), soft_wrap=True)
             number += len(diff.hunks)
         console.print(summary(diffs), style="dim", highlight=False)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """A result that is a list."""
+        _write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
 
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:

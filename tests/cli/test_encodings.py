@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 from gemchat import report
+from gemchat.diffview import patch_bytes
 from tests.cli.conftest import Gemchat
 
 OLD = "é\r\nzwei\ncafé\r\n".encode("cp1252")
@@ -58,9 +59,9 @@ def test_hunks_and_merges_keep_the_encoding(gemchat: Gemchat) -> None:
 
 def test_a_patch_has_the_bytes_of_the_file() -> None:
     diff = report.FileDiff(path="a", before="é\n", after="ü\n", mode=0o100644, encoding="cp1252")
-    assert report.patch_bytes([diff]).endswith(b"-\xe9\n+\xfc\n")
+    assert patch_bytes([diff]).endswith(b"-\xe9\n+\xfc\n")
     wide = report.FileDiff(path="a", before="é\n", after="ü\n", mode=0o100644, encoding="utf-16-le")
-    assert report.patch_bytes([wide]).endswith("-é\n+ü\n".encode())
+    assert patch_bytes([wide]).endswith("-é\n+ü\n".encode())
 
 
 def test_another_encoding_shows_the_model_other_text(gemchat: Gemchat) -> None:
@@ -68,8 +69,9 @@ def test_another_encoding_shows_the_model_other_text(gemchat: Gemchat) -> None:
     gemchat("ask", "what?", "notes.txt", "--encoding", "latin-1")
     again = gemchat("ask", "and now?", "--encoding", "iso8859-15", "--json")
     assert again.json["sent"]["reason"] == "notes.txt is read as iso8859-15 now"
-    assert "café €".encode() in gemchat.requests[-1].body
-    assert "café ¤".encode() not in gemchat.requests[-1].body
+    said = str(json.loads(gemchat.requests[-1].body))
+    assert "café €" in said
+    assert "café ¤" not in said
     assert gemchat("ask", "still?", "--json").json["sent"]["files"][0]["source"] == "synchronized"
 
 

@@ -50,6 +50,8 @@ def ask(
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
     encoding: options.Encoding = None,
+    allow_secret: options.AllowSecret = False,
+    allow_outside: options.AllowOutside = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
@@ -58,12 +60,8 @@ def ask(
     place = here.project(view, session=session, root=project)
     chosen = here.settings(model=model, backend=backend)
     question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
-    question = replace(
-        question,
-        paths=here.paths(place, files),
-        context=here.paths(place, context),
-        encoding=canonical(encoding) if encoding else None,
-    )
+    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    question = replace(question, allow_secret=allow_secret)
     chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
     if dry_run:
         return _show_decision(view, place, question)
@@ -103,6 +101,8 @@ def edit(
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
     encoding: options.Encoding = None,
+    allow_secret: options.AllowSecret = False,
+    allow_outside: options.AllowOutside = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
@@ -113,13 +113,8 @@ def edit(
     place = here.project(view, session=session, root=project)
     chosen = here.settings(model=model, backend=backend)
     question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
-    question = replace(
-        question,
-        paths=here.paths(place, files),
-        context=here.paths(place, context),
-        reply_format=_FORMATS[reply_format],
-        encoding=canonical(encoding) if encoding else None,
-    )
+    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
     chat = Chat(place, lambda: here.connect(chosen, view.note))
     if dry_run:
         return _show_decision(view, place, question)
@@ -145,6 +140,36 @@ def _question(
         stream=stream,
         restart="--restart was given" if restart else "",
     )
+
+
+def _with_files(
+    question: Ask,
+    view: View,
+    here: Surroundings,
+    place: Project,
+    files: list[str] | None,
+    context: list[str] | None,
+    *,
+    encoding: str | None,
+    outside: bool,
+) -> Ask:
+    codec = canonical(encoding) if encoding else None
+    paths = here.paths(place, files, outside=outside)
+    chosen = _context(view, here, place, context, codec, outside=outside) if context else ()
+    allowed = place.workspace.allowed((*paths, *chosen))
+    return replace(question, paths=paths, context=chosen, encoding=codec, outside=allowed)
+
+
+def _context(
+    view: View, here: Surroundings, place: Project, names: list[str], codec: str | None, *, outside: bool
+) -> tuple[str, ...]:
+    from gemchat.cli.context import tell_size
+    from gemchat.selection import is_pattern, select
+
+    chosen = select(place.workspace, here.directory, names, encoding=codec, outside=outside)
+    if any(is_pattern(here.directory, name) for name in names):
+        tell_size(view, chosen)
+    return tuple(file.path for file in chosen.files)
 
 
 def _prompt_and_attachments(prompt: str) -> tuple[str, tuple[NamedText, ...]]:

@@ -1,0 +1,118 @@
+"""context: the read-only files that go along with every turn of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from typing import Annotated, Any
+
+import typer
+
+from gemchat.cli import options
+from gemchat.cli.surroundings import Surroundings, opened
+from gemchat.core.textfile import canonical
+from gemchat.errors import FileMissing
+from gemchat.project import Project
+from gemchat.selection import Selection, select
+from gemchat.view import View
+
+app = typer.Typer(help="List, add and remove the read-only files that go along.", invoke_without_command=True)
+
+
+@app.callback()
+def context(
+    ctx: typer.Context,
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        view, place = opened(ctx, session=session, root=project, as_json=as_json)
+        kept = place.load().context
+        if as_json:
+            view.json({"context": list(kept)})
+        else:
+            view.lines(kept)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, directories or globs.")],
+    encoding: options.Encoding = None,
+    allow_outside: options.AllowOutside = False,
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Let files go along with every turn; of directories and globs, those that no ignore file leaves out."""
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    place.load()
+    here: Surroundings = ctx.obj
+    codec = canonical(encoding) if encoding else None
+    chosen = select(place.workspace, here.directory, paths, encoding=codec, outside=allow_outside)
+    added = tuple(file.path for file in chosen.files)
+    kept = place.change_context(
+        add=added,
+        encodings=dict.fromkeys(added, codec) if codec else {},
+        outside=place.workspace.allowed(added),
+    )
+    if as_json:
+        view.json(selection_json(chosen) | {"context": list(kept)})
+        return
+    view.lines(f"{file.path}  {file.bytes:,} bytes, about {file.tokens:,} tokens" for file in chosen.files)
+    tell_size(view, chosen)
+
+
+@app.command("rm")
+def remove(
+    ctx: typer.Context,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, directories or globs.")],
+    session: options.SessionName = None,
+    as_json: options.AsJson = False,
+    project: options.ProjectRoot = None,
+) -> None:
+    """Let files go along no longer."""
+    view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    kept = place.load().context
+    named = [_project_path(ctx, place, name) for name in paths]
+    gone = [path for path in kept if any(_stands_for(name, path) for name in named)]
+    for argument, name in zip(paths, named, strict=True):
+        if not any(_stands_for(name, path) for path in kept):
+            raise FileMissing(f"{argument} is not part of the context", "See: gemchat context")
+    left = place.change_context(remove=gone)
+    if as_json:
+        view.json({"removed": gone, "context": list(left)})
+    else:
+        view.lines(f"removed {path}" for path in gone)
+
+
+def selection_json(chosen: Selection) -> dict[str, Any]:
+    return {
+        "added": [{"path": file.path, "bytes": file.bytes, "tokens": file.tokens} for file in chosen.files],
+        "left_out": [{"path": path, "reason": reason} for path, reason in chosen.left_out],
+    }
+
+
+def tell_size(view: View, chosen: Selection) -> None:
+    """The size of a selection, before anything of it is sent."""
+    for _, reason in chosen.left_out:
+        view.note(f"left out: {reason}")
+    view.note(
+        f"{_counted(chosen.files)} of context, {chosen.bytes:,} bytes, about {chosen.tokens:,} tokens; "
+        "sent once, and again when one changes"
+    )
+
+
+def _counted(files: Sequence[object]) -> str:
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}"
+
+
+def _project_path(ctx: typer.Context, place: Project, name: str) -> str:
+    """A file that is gone, or a pattern, is named all the same."""
+    here: Surroundings = ctx.obj
+    return place.workspace.relative(name, here.directory, outside=True)
+
+
+def _stands_for(name: str, path: str) -> bool:
+    return path == name or name == "." or path.startswith(f"{name}/") or fnmatch(path, name)
