@@ -30,8 +30,10 @@ from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.screening import leaks
 from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
+from gemchat.core.tree import OVERVIEW
 from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
+from gemchat.selection import project_overview
 
 _NAMED_LEAKS = 5
 
@@ -246,7 +248,7 @@ def _check_present(project: Project, ask: Ask, working: Mapping[str, str | None]
 
 
 def _context(project: Project, session: Session, ask: Ask, encodings: Mapping[str, str]) -> list[NamedText]:
-    texts = []
+    texts = [NamedText(name=OVERVIEW, text=project_overview(project.workspace))] if session.tree else []
     for path in dict.fromkeys((*session.context, *ask.context)):
         try:
             version = project.remember(path, encodings.get(path, UTF_8))

@@ -95,13 +95,15 @@ class Project:
         remove: Sequence[str] = (),
         encodings: Mapping[str, str] = MappingProxyType({}),
         outside: Sequence[str] = (),
+        tree: bool | None = None,
     ) -> tuple[str, ...]:
-        """Adds to and removes from the sticky context; returns what it is then."""
+        """Adds to and removes from the sticky context; returns what it is then. `tree`: with the overview."""
         with self.locked() as session:
             kept = tuple(path for path in dict.fromkeys((*session.context, *add)) if path not in remove)
             allowed = tuple(dict.fromkeys((*session.outside, *outside)))
             named = {**session.encodings, **encodings}
-            self.store.save(replace(session, context=kept, encodings=named, outside=allowed))
+            with_tree = session.tree if tree is None else tree
+            self.store.save(replace(session, context=kept, encodings=named, outside=allowed, tree=with_tree))
             return kept
 
     def attach(self, text: NamedText) -> None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gemchat.core.economics import estimate_tokens
 from gemchat.core.model import Value
-from gemchat.core.textfile import UTF_8, raw_text
+from gemchat.core.textfile import UTF_8, decode, raw_text
+from gemchat.core.tree import Listed, overview
 from gemchat.errors import FileMissing, TooLarge, WorkspaceError
+from gemchat.symbols import has_symbols, symbols
 from gemchat.workspace import SIZE_LIMIT, Workspace
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 IGNORE_FILES = (".gitignore", ".geminiignore", ".aiexclude")
 _REPOSITORIES = (".git", ".hg", ".svn")
+_PARSED = 500_000  # bytes; larger files are listed without names
 _GLOB = frozenset("*?[")
 
 
@@ -48,6 +51,26 @@ class Selection(Value, frozen=True):
     @property
     def tokens(self) -> int:
         return sum(file.tokens for file in self.files)
+
+
+def project_overview(workspace: Workspace) -> str:
+    """The project's files that no rule leaves out, with the names that those of text define."""
+    listed = []
+    for location in walk(workspace.root, workspace.root):
+        try:
+            path = workspace.relative(str(location), workspace.root)
+            size = location.stat().st_size
+        except (WorkspaceError, OSError):
+            continue
+        listed.append(Listed(path=path, bytes=size, symbols=_symbols(workspace, path) if size <= _PARSED else ()))
+    return overview(listed)
+
+
+def _symbols(workspace: Workspace, path: str) -> tuple[str, ...]:
+    try:
+        return symbols(path, decode(workspace.read(path) or b"").text) if has_symbols(path) else ()
+    except WorkspaceError:
+        return ()
 
 
 class _Rules(NamedTuple):

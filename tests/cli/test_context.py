@@ -138,3 +138,27 @@ def test_too_much_at_once(gemchat: Gemchat) -> None:
     refused = gemchat("context", "add", "lib")
     assert (refused.code, refused.out) == (5, "")
     assert "3 files with 4,500,000 bytes" in refused.err
+
+
+def test_an_overview_of_the_project_is_sent_when_it_changes(gemchat: Gemchat) -> None:
+    a_project(gemchat)
+    gemchat.write("lib/app.py", "def start(): ...\nclass Engine: ...\n")
+    gemchat.write("lib/broken.py", b"\xff")
+    added = gemchat("context", "add", "--tree")
+    assert (added.code, added.err) == (0, "")
+    assert added.out.startswith("(project overview)  about ")
+    assert gemchat("context").out == "(project overview)\n"
+    gemchat("ask", "what is here?")
+    (sent,) = gemchat.mind.belief.newest["secondaryContext"]
+    assert sent["path"] == "(project overview)"
+    assert "lib/\n  app.py 35 B: start, Engine\n  broken.py 1 B\n  data.bin 3 B\n  deep/\n" in sent["text"]
+    assert "build" not in sent["text"]
+    gemchat("ask", "and?")
+    assert "secondaryContext" not in gemchat.mind.belief.newest
+    gemchat.write("lib/new.py", "def fresh(): ...\n")
+    gemchat("ask", "and now?")
+    assert "new.py 17 B: fresh" in gemchat.mind.belief.newest["secondaryContext"][0]["text"]
+    assert gemchat("context", "rm", "--tree").out == "removed (project overview)\n"
+    assert gemchat("context", "--json").json == {"context": [], "tree": False}
+    for command in ("add", "rm"):
+        assert gemchat("context", command).code == 2

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatch
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from gemchat.cli import options
 from gemchat.cli.surroundings import Surroundings, opened
+from gemchat.core.economics import estimate_tokens
 from gemchat.core.textfile import canonical
-from gemchat.errors import FileMissing
+from gemchat.core.tree import OVERVIEW
+from gemchat.errors import FileMissing, UsageError
 from gemchat.project import Project
-from gemchat.selection import Selection, select
+from gemchat.selection import Selection, project_overview, select
 from gemchat.view import View
 
+Paths: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PATH...]", help="Files, directories or globs.", show_default=False),
+]
+Tree: TypeAlias = Annotated[
+    bool, typer.Option("--tree", help="An overview of the project: its files, their sizes and what they define.")
+]
 app = typer.Typer(help="List, add and remove the read-only files that go along.", invoke_without_command=True)
 
 
@@ -28,17 +37,19 @@ def context(
 ) -> None:
     if ctx.invoked_subcommand is None:
         view, place = opened(ctx, session=session, root=project, as_json=as_json)
-        kept = place.load().context
+        conversation = place.load()
+        kept = conversation.context
         if as_json:
-            view.json({"context": list(kept)})
+            view.json({"context": list(kept), "tree": conversation.tree})
         else:
-            view.lines(kept)
+            view.lines([OVERVIEW, *kept] if conversation.tree else kept)
 
 
 @app.command()
 def add(
     ctx: typer.Context,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, directories or globs.")],
+    paths: Paths = None,
+    tree: Tree = False,
     encoding: options.Encoding = None,
     allow_outside: options.AllowOutside = False,
     session: options.SessionName = None,
@@ -50,41 +61,56 @@ def add(
     place.load()
     here: Surroundings = ctx.obj
     codec = canonical(encoding) if encoding else None
-    chosen = select(place.workspace, here.directory, paths, encoding=codec, outside=allow_outside)
+    _check_something(paths, tree=tree)
+    chosen = select(place.workspace, here.directory, paths or (), encoding=codec, outside=allow_outside)
     added = tuple(file.path for file in chosen.files)
     kept = place.change_context(
         add=added,
         encodings=dict.fromkeys(added, codec) if codec else {},
         outside=place.workspace.allowed(added),
+        tree=tree or None,
     )
     if as_json:
         view.json(selection_json(chosen) | {"context": list(kept)})
         return
     view.lines(f"{file.path}  {file.bytes:,} bytes, about {file.tokens:,} tokens" for file in chosen.files)
-    tell_size(view, chosen)
+    if chosen.files or chosen.left_out:
+        tell_size(view, chosen)
+    if tree:
+        size = estimate_tokens(project_overview(place.workspace))
+        view.lines([f"{OVERVIEW}  about {size:,} tokens; sent once, and again when it changes"])
 
 
 @app.command("rm")
 def remove(
     ctx: typer.Context,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, directories or globs.")],
+    paths: Paths = None,
+    tree: Tree = False,
     session: options.SessionName = None,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Let files go along no longer."""
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
+    _check_something(paths, tree=tree)
     kept = place.load().context
-    named = [_project_path(ctx, place, name) for name in paths]
+    named = [_project_path(ctx, place, name) for name in paths or ()]
     gone = [path for path in kept if any(_stands_for(name, path) for name in named)]
-    for argument, name in zip(paths, named, strict=True):
+    for argument, name in zip(paths or (), named, strict=True):
         if not any(_stands_for(name, path) for path in kept):
             raise FileMissing(f"{argument} is not part of the context", "See: gemchat context")
-    left = place.change_context(remove=gone)
+    left = place.change_context(remove=gone, tree=False if tree else None)
     if as_json:
         view.json({"removed": gone, "context": list(left)})
     else:
-        view.lines(f"removed {path}" for path in gone)
+        view.lines(f"removed {path}" for path in ([OVERVIEW, *gone] if tree else gone))
+
+
+def _check_something(paths: list[str] | None, *, tree: bool) -> None:
+    if not (paths or tree):
+        raise UsageError(
+            "nothing is named", "For example: gemchat context add src, or: gemchat context add --tree"
+        )
 
 
 def selection_json(chosen: Selection) -> dict[str, Any]:

@@ -162,7 +162,8 @@ class Session(Value, frozen=True):
     """A conversation: its journal, the newest turn on the current path, and the sticky read-only context.
 
     `intent` is a change that was begun and not yet recorded; it is set only while files are being written.
-    `attached` are texts that go along with the next turn. `encodings` are those of files that the user named one
+    `attached` are texts that go along with the next turn; with `tree` an overview of the project is part of the
+    context. `encodings` are those of files that the user named one
     for, by path; `outside` are the paths outside the project that the user allowed.
     """
 
@@ -175,6 +176,7 @@ class Session(Value, frozen=True):
     attached: tuple[NamedText, ...] = ()
     encodings: dict[str, str] = msgspec.field(default_factory=dict)
     outside: tuple[str, ...] = ()
+    tree: bool = False
 
 
 class Request(Value, frozen=True):
