@@ -4,7 +4,7 @@ import pytest
 
 from gemchat.symbols import has_symbols, symbols
 
-GO = 'package main\nimport f "m"\ntype A struct{ x int }\nconst X = 1\nfunc (a A) M() {}\nfunc main() { f.Println() }\n'
+GO = 'package main\nimport f "m"\ntype A struct{}\nconst X = 1\nfunc (a A) M() {}\nfunc main() { f.Println() }\n'
 RUST = "use a::b;\npub struct S { x: i32 }\nimpl S { fn m() {} }\nfn f() { let y = 1; }\nmod inner { fn g() {} }\n"
 TYPESCRIPT = (
     "import {a as b} from 'x';\nexport class K { m() {} }\nexport const c = () => 1;\ninterface I { x: string }\n"
