@@ -38,6 +38,13 @@ def api_key(environ: Mapping[str, str], directory: Path) -> str:
     return key
 
 
+def own_keys(environ: Mapping[str, str], directory: Path) -> tuple[str, ...]:
+    """The user's keys, to be kept out of everything that is sent, shown or stored; not those in the keyring."""
+    stored = _stored(directory)
+    named = (*(environ.get(name, "").strip() for name in VARIABLES), "" if stored == _IN_KEYRING else stored or "")
+    return tuple(dict.fromkeys(filter(None, named)))
+
+
 def store_key(key: str, directory: Path) -> str:
     """Keeps the key in the keyring if there is one, else in a file; returns where in words."""
     in_keyring = _into_keyring(key)

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from gemchat.core import history
+from gemchat.core import history, textfile
 from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
 from gemchat.core.picking import Selection, selection
-from gemchat.core.textfile import decode
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, NotText, UsageError, WorkspaceError
 from gemchat.project import Project
 
@@ -62,7 +61,7 @@ def revise(project: Project, file: FileChange, text: bytes) -> Change:
     Raises EditConflict when something else is pending meanwhile, and NotText for what is no text.
     """
     try:
-        decode(text)
+        textfile.decode(text)
     except NotText as error:
         raise NotText(f"the new text of {file.path} {error.message}", error.hint) from None
     with project.locked() as session:
@@ -113,23 +112,23 @@ def select(session: Session, paths: Collection[str] = ()) -> tuple[FileChange, .
 
 def hunks_of(project: Project, file: FileChange) -> Selection:
     """The hunks of a pending change, none of them decided."""
-    old, new = (raw_text(project, file.path, version) for version in (file.before, file.after))
+    old, new = (raw_text(project, file, version) for version in (file.before, file.after))
     return selection(old, new)
 
 
-def raw_text(project: Project, path: str, version: str | None) -> str:
+def raw_text(project: Project, file: FileChange, version: str | None) -> str:
     """A version as text with its own line ends and byte order mark; empty for no file."""
-    return "" if version is None else project.bytes_of(path, version).decode()
+    return "" if version is None else textfile.raw_text(project.bytes_of(file.path, version), file.encoding)
 
 
 def _merged(project: Project, file: FileChange) -> FileChange:
     """The change as it is from the file now. Raises EditConflict with the places that cannot be merged."""
-    now = project.remember(file.path)
+    now = project.remember(file.path, file.encoding)
     if now == file.before:
         return file
     if now is None or file.before is None or file.after is None:
         raise EditConflict(f"{file.path} was created or deleted meanwhile, so there is nothing to merge with")
-    base, here, there = (project.bytes_of(file.path, version) for version in (file.before, now, file.after))
+    base, here, there = (raw_text(project, file, version).encode() for version in (file.before, now, file.after))
     merged = merge_texts(base, here, there)
     if not isinstance(merged, bytes):
         raise EditConflict(
@@ -137,7 +136,7 @@ def _merged(project: Project, file: FileChange) -> FileChange:
             "\n".join(_shown(conflict) for conflict in merged),
         )
     project.note(f"{file.path} had changed; both changes are in it now")
-    return replace(file, before=now, after=project.store.blobs.put(merged))
+    return replace(file, before=now, after=project.store.blobs.put(merged.decode().encode(file.encoding)))
 
 
 def _shown(conflict: Conflict) -> str:
@@ -165,7 +164,7 @@ def _apply_picked(project: Project, session: Session, picked: Sequence[PickedFil
     for file, hunks in picked:
         if not any(hunks.taken):
             continue
-        old, new = (raw_text(project, file.path, version) for version in (file.before, file.after))
+        old, new = (raw_text(project, file, version) for version in (file.before, file.after))
         chosen, proposed = hunks.chosen(old), hunks.proposed(old)
         if proposed != new:
             revised.append(_with_text(project, file, proposed))
@@ -182,7 +181,11 @@ def _apply_picked(project: Project, session: Session, picked: Sequence[PickedFil
 
 
 def _with_text(project: Project, file: FileChange, text: str) -> FileChange:
-    return replace(file, after=project.store.blobs.put(text.encode()), partial=True)
+    try:
+        data = text.encode(file.encoding)
+    except UnicodeEncodeError as error:
+        raise NotText(f"{file.path}: {textfile.misfit(error, file.encoding)}") from None
+    return replace(file, after=project.store.blobs.put(data), partial=True)
 
 
 def _check_pending(session: Session, files: Sequence[FileChange]) -> None:
@@ -203,8 +206,8 @@ def _write(
         for file in files
     ]
     project.workspace.check_distinct([path for path, _, _ in steps])
-    for path, expected, target in steps:
-        _check(project, path, expected, kind)
+    for file, (path, expected, target) in zip(files, steps, strict=True):
+        _check(project, file, expected, kind)
         if target is not None:
             project.bytes_of(path, target)
         if expected is None:
@@ -227,13 +230,15 @@ def _write(
     return change
 
 
-def _check(project: Project, path: str, expected: str | None, kind: ChangeKind) -> None:
+def _check(project: Project, file: FileChange, expected: str | None, kind: ChangeKind) -> None:
     """The file is what the change starts from, and can be restored to it."""
-    if project.remember(path) == expected:
+    if project.remember(file.path, file.encoding) == expected:
         return
     what = {"applied": "the proposal was made", "undone": "it was applied", "redone": "it was undone"}[kind]
     hint = 'Start again from the file as it is: gemchat edit "…", or drop the proposal: gemchat discard'
-    raise EditConflict(f"{path} has changed since {what}; nothing was written", hint if kind == "applied" else "")
+    raise EditConflict(
+        f"{file.path} has changed since {what}; nothing was written", hint if kind == "applied" else ""
+    )
 
 
 def _newest(session: Session) -> Change:

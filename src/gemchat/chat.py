@@ -120,7 +120,12 @@ class Chat:
             repair = Repair(texts=prepared.plan.versions, failed=())
             return _Received(replace(turn, status="unusable", problem=error.message), repair)
         turn = replace(turn, explanation=reply.explanation)
-        found = proposals.resolve(reply, prepared.working, may_shrink=prepared.ask.repair is not None)
+        found = proposals.resolve(
+            reply,
+            prepared.working,
+            may_shrink=prepared.ask.repair is not None,
+            encodings=prepared.encodings,
+        )
         texts = {ref.path: ref.sha256 for ref in prepared.plan.versions}
         texts |= {path: self._stored(data) for path, data in found.files.items()}
         unmended = _unmended(prepared.ask.repair, found)
@@ -132,7 +137,14 @@ class Chat:
             return _Received(replace(turn, status="unusable", problem=_summary(found.failed)), repair)
         repaired = texts if prepared.ask.repair else {}
         proposal = tuple(
-            FileChange(path=path, before=before, after=texts[path], turn="", tier=found.tiers.get(path, "exact"))
+            FileChange(
+                path=path,
+                before=before,
+                after=texts[path],
+                turn="",
+                tier=found.tiers.get(path, "exact"),
+                encoding=prepared.file(path).encoding,
+            )
             for path, before in prepared.disk.items()
             if path in found.files or repaired.get(path, before) != before
         )
@@ -172,7 +184,11 @@ class Chat:
         )
 
     def _record(self, prepared: Prepared, turn: Turn) -> Turn:
-        return self.project.record(turn, stale=prepared.stale, context=prepared.ask.context)
+        ask = prepared.ask
+        named = {path: ask.encoding for path in (*prepared.disk, *ask.context) if ask.encoding}
+        return self.project.record(
+            turn, stale=prepared.stale, context=ask.context, encodings=named, outside=ask.outside
+        )
 
     def _stored(self, data: bytes) -> str:
         return self.project.store.blobs.put(data)
@@ -194,7 +210,8 @@ def _warnings(prepared: Prepared, found: proposals.Resolution) -> tuple[str, ...
     said = []
     for path, data in found.files.items():
         base = prepared.working[path]
-        broken = guards.broken_syntax(path, base.text if base else None, decode(data).text)
+        text = decode(data, prepared.file(path).encoding).text
+        broken = guards.broken_syntax(path, base.text if base else None, text)
         said += [f"{path} would not parse any more: {broken}"] if broken else []
     return tuple(said)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gemchat import report
 from gemchat.core.diff import NO_NEWLINE, Hunk, count, split_lines
 from gemchat.core.emphasis import Span, changed_spans
+from gemchat.core.textfile import UTF_8
 from gemchat.core.visible import visible
 
 if TYPE_CHECKING:
@@ -187,6 +188,15 @@ def _signed(row: _Row) -> Text:
     from rich.text import Text
 
     return Text().append(row.tag, style=f"bold {_STYLES[row.tag]}").append_text(row.text)
+
+
+def patch_bytes(diffs: Iterable[report.FileDiff]) -> bytes:
+    """The patch with the bytes of the files, where ASCII is ASCII in their encoding; git takes no others."""
+    return b"".join(diff.patch.encode(diff.encoding if _has_ascii(diff.encoding) else UTF_8) for diff in diffs)
+
+
+def _has_ascii(encoding: str) -> bool:
+    return bytes(range(0x20, 0x7F)).decode("ascii").encode(encoding) == bytes(range(0x20, 0x7F))
 
 
 def summary(diffs: Sequence[report.FileDiff]) -> str:

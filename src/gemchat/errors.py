@@ -16,6 +16,8 @@
     │   ├── NothingToUndo
     │   ├── EditConflict
     │   ├── OutsideProject
+    │   ├── SecretFound
+    │   ├── TooLarge
     │   └── NotText
     ├── RequestRefused        6   the service said no and will say no again
     │   ├── ReplyBlocked
@@ -101,6 +103,14 @@ class EditConflict(WorkspaceError):
 
 
 class OutsideProject(WorkspaceError):
+    pass
+
+
+class SecretFound(WorkspaceError):
+    pass
+
+
+class TooLarge(WorkspaceError):
     pass
 
 

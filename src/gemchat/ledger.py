@@ -10,6 +10,7 @@ from gemchat.core import history
 from gemchat.core.economics import Chain, compare, estimate_tokens
 from gemchat.core.model import Comparison, SentFile, Value
 from gemchat.core.planner import held_chain
+from gemchat.core.tree import OVERVIEW
 from gemchat.prepare import Ask, Prepared, prepare
 from gemchat.project import Project
 
@@ -56,7 +57,7 @@ def ledger(project: Project, ask: Ask) -> Ledger:
     return Ledger(
         session=project.session,
         files=_entries(project, prepared, history.holdings(turns)),
-        context=session.context,
+        context=((OVERVIEW,) if session.tree else ()) + session.context,
         route=prepared.plan.route,
         reason=prepared.plan.reason,
         turns=len(turns),
@@ -69,7 +70,7 @@ def ledger(project: Project, ask: Ask) -> Ledger:
 
 def _entries(project: Project, prepared: Prepared, holdings: dict[str, history.Holding]) -> tuple[Entry, ...]:
     following = {file.path: file for file in prepared.plan.files}
-    text_of = project.text_of()
+    text_of = project.text_of(history.encodings(prepared.session))
     entries = []
     for path in dict.fromkeys((*following, *holdings)):
         held = holdings.get(path)

@@ -5,7 +5,7 @@ Nothing is sent here and nothing written but file versions into the blob store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -29,9 +29,14 @@ from gemchat.core.model import (
 )
 from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.textfile import TextFile, decode
-from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
+from gemchat.core.screening import leaks
+from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
+from gemchat.core.tree import OVERVIEW
+from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
+from gemchat.selection import project_overview
+
+_NAMED_LEAKS = 5
 
 ATTACH_LIMIT = 200_000  # estimated tokens of one attachment
 
@@ -44,7 +49,11 @@ class Repair(Value, frozen=True):
 
 
 class Ask(Value, frozen=True):
-    """What the user asked for. `paths` are project paths; none means the files of the turn before."""
+    """What the user asked for. `paths` are project paths; none means the files of the turn before.
+
+    `encoding` is that of `paths` and `context` from now on; `outside` are those of them that are allowed although
+    they are outside the project. `allow_secret` lets credentials leave with this turn.
+    """
 
     mode: Mode
     prompt: str
@@ -60,10 +69,16 @@ class Ask(Value, frozen=True):
     repair: Repair | None = None
     policy: Policy = Policy()
     attach_limit: int = ATTACH_LIMIT
+    encoding: str | None = None
+    outside: tuple[str, ...] = ()
+    allow_secret: bool = False
 
 
 class Prepared(Value, frozen=True):
-    """A turn that is ready to be sent: what was decided, and the state of the files it was decided on."""
+    """A turn that is ready to be sent: what was decided, and the state of the files it was decided on.
+
+    `encodings` has those that the user named, by path.
+    """
 
     session: Session
     ask: Ask
@@ -72,7 +87,12 @@ class Prepared(Value, frozen=True):
     disk: dict[str, str | None]
     working: dict[str, TextFile | None]
     stale: tuple[FileChange, ...]
+    encodings: dict[str, str]
     attachments: tuple[NamedText, ...]
+
+    def file(self, path: str) -> TextFile:
+        """A target as it is, or an empty one with the encoding it is to have."""
+        return self.working[path] or blank(self.encodings.get(path, UTF_8))
 
     @property
     def texts(self) -> list[str]:
@@ -91,11 +111,15 @@ class Prepared(Value, frozen=True):
 
 def prepare(project: Project, ask: Ask) -> Prepared:
     session = project.load()
+    project.workspace.allow(ask.outside)
     paths = ask.paths or history.sticky_targets(history.current_path(session))
     if ask.mode == "edit" and not paths:
         raise UsageError("edit needs a file to work on", 'For example: gemchat edit "add a docstring" app.py')
     project.workspace.check_distinct(paths)
-    disk = {path: project.remember(path) for path in paths}
+    encodings = dict(session.encodings)
+    if ask.encoding:
+        encodings |= dict.fromkeys((*paths, *ask.context), ask.encoding)
+    disk = {path: project.remember(path, encodings.get(path, UTF_8)) for path in paths}
     stale = _stale_changes(session, disk) if ask.mode == "edit" else ()
     for change in stale:
         project.note(f"{change.path} changed on disk; the proposal for its old text is dropped")
@@ -104,20 +128,27 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     if ask.repair is not None:
         working |= {ref.path: ref.sha256 for ref in ask.repair.texts}
     _check_present(project, ask, working)
+    files = _decoded(project, session, working, encodings)
+    targets = tuple(
+        FileRef(path=path, sha256=version, encoding=file.encoding if (file := files[path]) else UTF_8)
+        for path, version in working.items()
+    )
     wish = Wish(
         mode=ask.mode,
         prompt=ask.prompt,
         model=ask.model,
         backend=ask.backend,
-        targets=tuple(FileRef(path=path, sha256=version) for path, version in working.items()),
-        context=tuple(_context(project, session, ask)),
+        targets=targets,
+        context=tuple(_context(project, session, ask, encodings)),
         attachments=_attachments(session, ask),
         repairs=ask.repair is not None,
         failed=ask.repair.failed if ask.repair else (),
-        restart=ask.restart,
+        restart=ask.restart or _read_anew(session, targets),
     )
-    files = {path: decode(_blob(project, version)) if version else None for path, version in working.items()}
-    decision = plan(session, wish, project.text_of(), ask.policy, project.clock())
+    by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
+    decision = plan(session, wish, project.text_of(by_hash), ask.policy, project.clock())
+    if not ask.allow_secret:
+        check_secrets(decision.messages[-1], project.own_keys)
     return Prepared(
         session=session,
         ask=ask,
@@ -127,7 +158,52 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         working=files,
         stale=stale,
         attachments=wish.attachments,
+        encodings=encodings,
     )
+
+
+def check_secrets(newest: Message, own_keys: tuple[str, ...]) -> None:
+    """Raises SecretFound for credentials in what a turn newly sends; names the places, never the text."""
+    found = leaks(newest, own_keys)
+    if found:
+        places = "; ".join(f"{leak.where}, line {leak.line}: {leak.kind}" for leak in found[:_NAMED_LEAKS])
+        more = f"; and {len(found) - _NAMED_LEAKS} more" if len(found) > _NAMED_LEAKS else ""
+        raise SecretFound(
+            f"this must not leave unnoticed, so nothing was sent: {places}{more}",
+            "Take it out, or send it all the same, this once: --allow-secret",
+        )
+
+
+def _decoded(
+    project: Project, session: Session, working: Mapping[str, str | None], encodings: Mapping[str, str]
+) -> dict[str, TextFile | None]:
+    pending = history.pending_changes(session)
+    files: dict[str, TextFile | None] = {}
+    for path, version in working.items():
+        data = None if version is None else _blob(project, version)
+        encoding = encodings.get(path, UTF_8)
+        change = pending.get(path)
+        codec = "" if data is None else codec_of(data, encoding)
+        if change and change.after == version and codec not in ("", change.encoding):
+            raise WorkspaceError(
+                f"a change of {path} is pending, and it is written in {change.encoding}",
+                "Apply or discard it before naming another encoding.",
+            )
+        files[path] = None if data is None else decode(data, encoding)
+    return files
+
+
+def _read_anew(session: Session, targets: Sequence[FileRef]) -> str:
+    """Why the conversation has to be rewritten: it shows bytes that are read as other characters now."""
+    shown = {
+        (file.path, file.sha256): file.encoding
+        for turn in history.epoch(history.current_path(session))
+        for file in turn.sent.files
+    }
+    for ref in targets:
+        if shown.get((ref.path, ref.sha256), ref.encoding) != ref.encoding:
+            return f"{ref.path} is read as {ref.encoding} now"
+    return ""
 
 
 def _request(
@@ -185,11 +261,11 @@ def _check_present(project: Project, ask: Ask, working: Mapping[str, str | None]
         project.workspace.check_creatable(path)
 
 
-def _context(project: Project, session: Session, ask: Ask) -> list[NamedText]:
-    texts = []
+def _context(project: Project, session: Session, ask: Ask, encodings: Mapping[str, str]) -> list[NamedText]:
+    texts = [NamedText(name=OVERVIEW, text=project_overview(project.workspace))] if session.tree else []
     for path in dict.fromkeys((*session.context, *ask.context)):
         try:
-            version = project.remember(path)
+            version = project.remember(path, encodings.get(path, UTF_8))
             if version is None:
                 raise FileMissing(f"there is no file {path}", "Name an existing file after --context.")
         except WorkspaceError as error:
@@ -197,7 +273,7 @@ def _context(project: Project, session: Session, ask: Ask) -> list[NamedText]:
                 raise
             project.note(f"the context file {path} is left out: {error.message}")
             continue
-        texts.append(NamedText(name=path, text=decode(_blob(project, version)).text))
+        texts.append(NamedText(name=path, text=decode(_blob(project, version), encodings.get(path, UTF_8)).text))
     return texts
 
 

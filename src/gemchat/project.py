@@ -6,20 +6,21 @@ under the lock, so that they count up whoever wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from gemchat.blobs import sha256
 from gemchat.core import history
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Remote, Session, Turn
-from gemchat.core.textfile import decode
+from gemchat.core.textfile import UTF_8, decode
 from gemchat.errors import NotText, WorkspaceError
 from gemchat.store import DEFAULT_SESSION, Store, unknown
-from gemchat.workspace import Workspace
+from gemchat.workspace import SIZE_LIMIT, Workspace
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Project:
     session: str
     clock: Callable[[], float]
     note: Callable[[str], None]
+    own_keys: tuple[str, ...] = field(default=(), repr=False)
 
     def load(self) -> Session:
         """The session as it is now. An interrupted change of files is finished or taken back first."""
@@ -44,8 +46,18 @@ class Project:
         with self.store.lock():
             yield self.recover(self._load())
 
-    def record(self, turn: Turn, *, stale: Sequence[FileChange] = (), context: Sequence[str] = ()) -> Turn:
+    def record(
+        self,
+        turn: Turn,
+        *,
+        stale: Sequence[FileChange] = (),
+        context: Sequence[str] = (),
+        encodings: Mapping[str, str] = MappingProxyType({}),
+        outside: Sequence[str] = (),
+    ) -> Turn:
         """Appends a turn that was planned on `turn.parent`, after dropping the proposals it found stale.
+
+        `context`, `encodings` and `outside` are what the session has of that name from now on as well.
 
         If the conversation went on meanwhile, the turn joins its end and the next one starts a new epoch, because
         no chain on the server knows both.
@@ -65,7 +77,15 @@ class Project:
             if turn.status != "incomplete":
                 waiting = tuple(text for text in waiting if text.name not in turn.sent.attachments)
             recorded = replace(session, journal=(*session.journal, turn), head=head)
-            self.store.save(replace(recorded, context=sticky, attached=waiting))
+            self.store.save(
+                replace(
+                    recorded,
+                    context=sticky,
+                    attached=waiting,
+                    encodings={**session.encodings, **encodings},
+                    outside=tuple(dict.fromkeys((*session.outside, *outside))),
+                )
+            )
             return turn
 
     def rewind(self, choose: Callable[[Session], str | None]) -> Session:
@@ -78,6 +98,24 @@ class Project:
     def pending(self) -> dict[str, FileChange]:
         """What is proposed now, by path."""
         return history.pending_changes(self.load())
+
+    def change_context(
+        self,
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        encodings: Mapping[str, str] = MappingProxyType({}),
+        outside: Sequence[str] = (),
+        tree: bool | None = None,
+    ) -> tuple[str, ...]:
+        """Adds to and removes from the sticky context; returns what it is then. `tree`: with the overview."""
+        with self.locked() as session:
+            kept = tuple(path for path in dict.fromkeys((*session.context, *add)) if path not in remove)
+            allowed = tuple(dict.fromkeys((*session.outside, *outside)))
+            named = {**session.encodings, **encodings}
+            with_tree = session.tree if tree is None else tree
+            self.store.save(replace(session, context=kept, encodings=named, outside=allowed, tree=with_tree))
+            return kept
 
     def attach(self, text: NamedText) -> None:
         """Lets a text go along with the next turn."""
@@ -130,13 +168,13 @@ class Project:
         data = self.workspace.read(path)
         return None if data is None else sha256(data)
 
-    def remember(self, path: str) -> str | None:
-        """The hash of the file on disk, after storing its bytes; refuses what is not text."""
-        data = self.workspace.read(path)
+    def remember(self, path: str, encoding: str = UTF_8) -> str | None:
+        """The hash of the file on disk, after storing its bytes; refuses what is not text in that encoding."""
+        data = self.workspace.read(path, limit=SIZE_LIMIT)
         if data is None:
             return None
         try:
-            decode(data)
+            decode(data, encoding)
         except NotText as error:
             raise NotText(f"{path} {error.message}", error.hint) from None
         return self.store.blobs.put(data)
@@ -156,19 +194,23 @@ class Project:
             )
         return data
 
-    def text_of(self) -> Callable[[str], str | None]:
-        """A lookup of texts by hash, each read once."""
+    def text_of(self, encodings: Mapping[str, str]) -> Callable[[str], str | None]:
+        """A lookup of texts by hash, each read once; `encodings` has those that are not UTF-8, by hash as well."""
 
         @cache
         def text(version: str) -> str | None:
             data = self.store.blobs.get(version)
-            return None if data is None else decode(data).text
+            try:
+                return None if data is None else decode(data, encodings.get(version, UTF_8)).text
+            except NotText:
+                return None
 
         return text
 
     def _load(self) -> Session:
         session = self.store.load(self.session)
         if session is not None:
+            self.workspace.allow(session.outside)
             return session
         if self.session != DEFAULT_SESSION:
             raise unknown(self.session)

@@ -14,7 +14,7 @@ from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
 from gemchat.core.model import Change, FileChange, Sent, Session, Tier, Turn, Usage, Value
 from gemchat.core.planner import Plan
-from gemchat.core.textfile import decode
+from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.errors import GemchatError, NotText
 from gemchat.prepare import Prepared
 from gemchat.project import Project
@@ -32,6 +32,7 @@ class FileDiff(Value, frozen=True):
     mode: int
     tier: Tier = "exact"
     git_path: str = ""
+    encoding: str = UTF_8
 
     @property
     def hunks(self) -> list[Hunk]:
@@ -77,7 +78,7 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
     """What the changes do to their files, or what taking them back does."""
 
     def text(change: FileChange, version: str | None) -> str | None:
-        return None if version is None else project.bytes_of(change.path, version).decode()
+        return None if version is None else raw_text(project.bytes_of(change.path, version), change.encoding)
 
     diffs = []
     for change in changes:
@@ -90,6 +91,7 @@ def file_diffs(project: Project, changes: Iterable[FileChange], *, backwards: bo
                 mode=project.workspace.mode(change.path),
                 tier=change.tier,
                 git_path=project.workspace.git_path(change.path),
+                encoding=change.encoding,
             )
         )
     return diffs
@@ -247,16 +249,17 @@ def _target_state(project: Project, session: Session, path: str) -> TargetState:
     held = history.held_versions(history.epoch(history.chain(history.current_path(session))))
     if held.get(path) == working:
         return TargetState(path=path, state="synchronized", proposal=proposal)
-    text_of = project.text_of()
-    before, now = text_of(held.get(path) or ""), text_of(working) or _disk_text(project, path)
+    text_of = project.text_of(history.encodings(session))
+    encoding = session.encodings.get(path, UTF_8)
+    before, now = text_of(held.get(path) or ""), text_of(working) or _disk_text(project, path, encoding)
     if before is None:
         return TargetState(path=path, state="unknown", proposal=proposal)
     added, removed = count(hunks(before, now))
     return TargetState(path=path, state="changed", added=added, removed=removed, proposal=proposal)
 
 
-def _disk_text(project: Project, path: str) -> str:
+def _disk_text(project: Project, path: str, encoding: str) -> str:
     try:
-        return decode(project.workspace.read(path) or b"").text
+        return decode(project.workspace.read(path) or b"", encoding).text
     except NotText:
         return ""

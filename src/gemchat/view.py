@@ -6,7 +6,6 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +16,8 @@ from gemchat import report
 from gemchat.core.contents import to_json
 from gemchat.core.diff import Hunk
 from gemchat.core.model import Change, Turn
-from gemchat.core.visible import visible
-from gemchat.diffview import DiffPrinter, counted, summary
+from gemchat.core.visible import harmless_json, visible
+from gemchat.diffview import DiffPrinter, counted, patch_bytes, summary
 from gemchat.errors import GemchatError
 from gemchat.pager import through_pager
 from gemchat.prepare import Prepared
@@ -53,16 +52,15 @@ class View:
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
-            _write(sys.stderr, f"{to_json(report.error_json(error))}\n")
+            _write(sys.stderr, f"{harmless_json(to_json(report.error_json(error)))}\n")
             return
         _write(sys.stderr, f"gemchat: {visible(error.message)}\n")
         if error.hint:
             _write(sys.stderr, f"{visible(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
-        """UTF-8 whatever the locale; on a terminal, where nothing may act, ASCII."""
-        text = json.dumps(value) if sys.stdout.isatty() else to_json(value)
-        _write_bytes(f"{text}\n".encode("utf-8", "replace"))
+        """UTF-8 whatever the locale, and nothing in it that could act on a terminal."""
+        _write_bytes(f"{harmless_json(to_json(value))}\n".encode())
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -136,7 +134,7 @@ class View:
         if patch and terminal:
             _write(sys.stdout, visible(report.patch(diffs)))
         elif patch or not (terminal or self._color == "always"):
-            _write_bytes(report.patch(diffs).encode())
+            _write_bytes(patch_bytes(diffs))
         else:
             DiffPrinter(self._console(), side_by_side=side_by_side).print(diffs)
 
@@ -196,8 +194,8 @@ class View:
         _write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Lines of a result that are harmless already."""
-        _write(sys.stdout, "".join(f"{line}\n" for line in lines))
+        """A result that is a list."""
+        _write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
 
     def document(self, text: str) -> None:
         """A text that is the result: harmless on a terminal, itself in a pipe."""

@@ -1,7 +1,7 @@
 """The user's files: which project they belong to, what they hold now, and replacing them safely.
 
-Paths inside gemchat are POSIX paths relative to the project root. Nothing outside the root is ever read or
-written, whichever way a path or a symbolic link points there.
+Paths inside gemchat are POSIX paths relative to the project root. Nothing outside the root is read or written,
+whichever way a path or a symbolic link points there, but for the paths that the user allowed one by one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from gemchat.atomic import flush_directory, write_atomically
-from gemchat.errors import FileMissing, OutsideProject, WorkspaceError
+from gemchat.errors import FileMissing, OutsideProject, TooLarge, WorkspaceError
+
+SIZE_LIMIT = 4_000_000  # bytes of text; about a million tokens, more than models read
 
 _ROOT_MARKERS = (".git", ".hg", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", ".gemchat.toml")
 
@@ -31,26 +33,41 @@ class Workspace:
         self.root = root.resolve()
         if not self.root.is_dir():
             raise WorkspaceError(f"there is no directory {root}", "Check --project.")
+        self._allowed: set[str] = set()
 
-    def relative(self, argument: str, directory: Path) -> str:
-        """The project path of a file as the user named it in `directory`."""
+    def allow(self, paths: Iterable[str]) -> None:
+        """Lets these paths lead out of the project."""
+        self._allowed.update(paths)
+
+    def allowed(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of the paths that lead out of the project with the user's leave."""
+        return tuple(path for path in paths if path in self._allowed)
+
+    def relative(self, argument: str, directory: Path, *, outside: bool = False) -> str:
+        """The project path of a file as the user named it in `directory`; `outside` allows any."""
         if argument != argument.encode("utf-8", "replace").decode():
             raise WorkspaceError("the name of a file is not UTF-8, so the model could not be told of it")
         named = directory / argument
         location = named.parent.resolve() / named.name if named.name not in ("", "..") else named.resolve()
-        try:
-            path = location.relative_to(self.root).as_posix()
-        except ValueError:
-            raise self._outside(argument) from None
+        path = PurePath(os.path.relpath(location, self.root)).as_posix()
+        if outside and not self._leads_inside(path):
+            self.allow([path])
+        if not location.is_relative_to(self.root) and path not in self._allowed:
+            raise self._outside(argument)
         self._locate(path)
         return path
 
-    def read(self, path: str) -> bytes | None:
-        """The file's bytes, None when there is no such file."""
+    def read(self, path: str, limit: int | None = None) -> bytes | None:
+        """The file's bytes, None when there is no such file. Raises TooLarge beyond `limit` bytes."""
         location = self._locate(path)
         try:
             if not stat.S_ISREG(location.stat().st_mode):
                 raise WorkspaceError(f"{path} is not a regular file", "Name a file, not a directory or device.")
+            size = location.stat().st_size
+            if limit is not None and size > limit:
+                raise TooLarge(
+                    f"{path} has {size:,} bytes, more than a model can read", f"The limit is {limit:,}."
+                )
             return location.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -99,9 +116,9 @@ class Workspace:
         """
         location = self._locate(path)
         for directory in (self.root, *self.root.parents):
-            if (directory / ".git").exists():
+            if (directory / ".git").exists() and path not in self._allowed:
                 return location.relative_to(directory).as_posix()
-        return location.relative_to(self.root).as_posix()
+        return path if path in self._allowed else location.relative_to(self.root).as_posix()
 
     def mode(self, path: str) -> int:
         """The file's mode as git records it."""
@@ -115,13 +132,23 @@ class Workspace:
             location = (self.root / pure).resolve()
         except RuntimeError:
             raise WorkspaceError(f"{path} is a link that leads to itself") from None
-        if pure.is_absolute() or ".." in pure.parts or not location.is_relative_to(self.root):
+        if path not in self._allowed and (
+            pure.is_absolute() or ".." in pure.parts or not location.is_relative_to(self.root)
+        ):
             raise self._outside(path)
         return location
 
+    def _leads_inside(self, path: str) -> bool:
+        try:
+            self._locate(path)
+        except OutsideProject:
+            return False
+        return True
+
     def _outside(self, path: str) -> OutsideProject:
         return OutsideProject(
-            f"{path} is outside the project {self.root}", "Name the project directory with --project."
+            f"{path} is outside the project {self.root}",
+            "Name the project directory with --project, or take this file all the same: --allow-outside",
         )
 
 

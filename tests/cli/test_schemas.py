@@ -40,6 +40,8 @@ RUNS = [
     ["sessions", "rm", "play"],
     ["local", "status"],
     ["context"],
+    ["context", "add", "app.py"],
+    ["context", "rm", "app.py"],
     ["usage"],
     ["config"],
     ["config", "list"],
@@ -64,7 +66,7 @@ def outputs(gemchat: Gemchat) -> list[tuple[str, Any]]:
 
 
 def name_of(run: list[str]) -> str:
-    return " ".join(run[: 1 + (run[0] in ("sessions", "local", "config") and len(run) > 1)])
+    return " ".join(run[: 1 + (run[0] in ("sessions", "local", "config", "context") and len(run) > 1)])
 
 
 def test_every_command_with_json_has_a_schema_and_is_run() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core.visible import one_line, visible
+from gemchat.core.visible import harmless_json, one_line, visible
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,14 @@ def test_nothing_is_left_to_escape(text: str) -> None:
 def test_one_line() -> None:
     assert one_line("a\n  b\tc", 10) == "a b c"
     assert one_line("abcdef", 4) == "abc…"
+
+
+@given(st.text())
+def test_json_stays_what_it_is_and_nothing_in_it_acts(text: str) -> None:
+    written = harmless_json(json.dumps({"a": text}, ensure_ascii=False))
+    assert json.loads(written) == {"a": text}
+    assert visible(written) == written
+
+
+def test_json_keeps_what_is_harmless() -> None:
+    assert harmless_json('"é\u202e\x9b"') == '"é\\u202e\\u009b"'

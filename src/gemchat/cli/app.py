@@ -12,10 +12,14 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__
-from gemchat.cli import commands, config, history, inspect, ledger, local, picking, review, sessions, talk
+from gemchat.apikey import own_keys
+from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
+from gemchat.cli.usage import usage
 from gemchat.config import state_directory
+from gemchat.core.secrets import redacted
+from gemchat.core.visible import visible
 from gemchat.errors import ConfigError, GemchatError, UsageError, WorkspaceError
 from gemchat.view import View
 
@@ -43,8 +47,7 @@ for command in (
     history.show,
     history.export,
     history.rewind,
-    ledger.context,
-    ledger.usage,
+    usage,
     commands.run,
     sessions.new,
     demo,
@@ -53,6 +56,7 @@ for command in (
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(local.app, name="local")
 app.add_typer(config.app, name="config")
+app.add_typer(context.app, name="context")
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,20 +79,22 @@ def run(arguments: Sequence[str], here: Surroundings) -> int:
     try:
         code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
     except GemchatError as error:
-        return _failed(error, arguments)
+        return _failed(error, arguments, here)
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message())
             return 0
-        return _failed(UsageError(error.format_message(), "See: gemchat --help"), arguments)
+        return _failed(UsageError(error.format_message(), "See: gemchat --help"), arguments, here)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  the edge: a bug is logged and named, not thrown at the user
-        return _failed(_bug(error, here), arguments)
+        return _failed(_bug(error, here), arguments, here)
     return code if isinstance(code, int) else 0
 
 
-def _failed(error: GemchatError, arguments: Sequence[str]) -> int:
+def _failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | None = None) -> int:
+    keys = own_keys(here.environ, here.user_file.parent) if here else ()
+    error.message, error.hint = redacted(error.message, keys), redacted(error.hint, keys)
     options = list(arguments)[: list(arguments).index("--") if "--" in arguments else None]
     View(as_json="--json" in options).error(error)
     return error.exit_code
@@ -100,7 +106,8 @@ def _bug(error: Exception, here: Surroundings) -> GemchatError:
     except ConfigError as unusable:
         return unusable
     try:
-        _append(log, "".join(traceback.format_exception(error)))
+        said = redacted("".join(traceback.format_exception(error)), own_keys(here.environ, here.user_file.parent))
+        _append(log, visible(said))
     except OSError:
         return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"{log} could not be written.")
     return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"Please report it with: {log}")

@@ -14,7 +14,8 @@ from gemchat.cli import options
 from gemchat.cli.surroundings import opened
 from gemchat.core.folding import fold
 from gemchat.core.model import NamedText, Turn
-from gemchat.errors import ProposalRejected
+from gemchat.core.secrets import find
+from gemchat.errors import ProposalRejected, SecretFound
 from gemchat.prepare import Ask
 from gemchat.view import View
 
@@ -30,7 +31,13 @@ def run(
     """Run a command and attach what it prints, and its exit code, to the next turn."""
     view, place = opened(ctx, session=session, root=project)
     finished = shell.run(command, ctx.obj.directory, view.output)
-    place.attach(_named(shlex.join(command), finished))
+    printed = _named(shlex.join(command), finished)
+    if find(f"{printed.name}\n{printed.text}", place.own_keys):
+        raise SecretFound(
+            "the command or what it prints contains a credential, so it is not attached",
+            'To send it all the same: … | gemchat ask "…" --allow-secret',
+        )
+    place.attach(printed)
     view.note("what it printed goes along with the next turn")
     raise typer.Exit(finished.code if finished.code >= 0 else 128 - finished.code)
 

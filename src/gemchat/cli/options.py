@@ -62,7 +62,11 @@ BackendName: TypeAlias = Annotated[
 Context: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "-c", "--context", metavar="PATH", help="A read-only file that goes along from now on.", show_default=False
+        "-c",
+        "--context",
+        metavar="PATH",
+        help="Read-only files that go along from now on: a file, directory or glob.",
+        show_default=False,
     ),
 ]
 Thinking: TypeAlias = Annotated[
@@ -84,6 +88,16 @@ DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be sent and why; send nothing.")
 ]
 NoStream: TypeAlias = Annotated[bool, typer.Option("--no-stream", help="Show the answer when it is complete.")]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="How the named files are encoded, from now on; not UTF-8."),
+]
+AllowSecret: TypeAlias = Annotated[
+    bool, typer.Option("--allow-secret", help="Send what looks like a credential all the same, this once.")
+]
+AllowOutside: TypeAlias = Annotated[
+    bool, typer.Option("--allow-outside", help="Take the named files although they are outside the project.")
+]
 Restart: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Rewrite the history instead of continuing it.")
 ]

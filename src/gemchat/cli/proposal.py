@@ -96,7 +96,7 @@ class Review(NamedTuple):
 
     def _opened(self, files: Sequence[FileChange]) -> list[FileChange]:
         """What is pending after the user edited it."""
-        texts = [changes.raw_text(self.place, file.path, file.after).encode() for file in files]
+        texts = [changes.raw_text(self.place, file, file.after).encode() for file in files]
         named = [(file.path, text) for file, text in zip(files, texts, strict=True)]
         for file, old, new in zip(files, texts, editor.edit(named, self.environ), strict=True):
             if old != new:

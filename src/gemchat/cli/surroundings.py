@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 from msgspec.structs import replace
 
-from gemchat.apikey import api_key, has_key
+from gemchat.apikey import api_key, has_key, own_keys
 from gemchat.config import (
     LOCAL_MODEL,
     Found,
@@ -58,14 +58,24 @@ class Surroundings:
         directory = project_directory(state_directory(self.environ), workspace.root)
         store = Store(directory, workspace.root, view.note)
         name = session or self.environ.get("GEMCHAT_SESSION") or store.current()
-        return Project(store=store, workspace=workspace, session=name, clock=self.clock, note=view.note)
+        return Project(
+            store=store,
+            workspace=workspace,
+            session=name,
+            clock=self.clock,
+            note=view.note,
+            own_keys=own_keys(self.environ, self.user_file.parent),
+        )
 
     def workspace(self, root: str | None) -> Workspace:
         return Workspace(self.directory / root if root else find_root(self.directory))
 
-    def paths(self, project: Project, names: list[str] | None) -> tuple[str, ...]:
-        """Project paths of files as the user named them, each once."""
-        return tuple(dict.fromkeys(project.workspace.relative(name, self.directory) for name in names or ()))
+    def paths(self, project: Project, names: list[str] | None, *, outside: bool = False) -> tuple[str, ...]:
+        """Project paths of files as the user named them, each once; what the session allows may be outside."""
+        if names:
+            project.load()
+        named = (project.workspace.relative(name, self.directory, outside=outside) for name in names or ())
+        return tuple(dict.fromkeys(named))
 
     @property
     def user_file(self) -> Path:

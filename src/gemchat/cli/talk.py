@@ -20,6 +20,7 @@ from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
 from gemchat.core.economics import Policy
 from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
+from gemchat.core.textfile import canonical
 from gemchat.errors import NotText, UsageError
 from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
@@ -45,6 +46,9 @@ def ask(
     verbose: options.Verbose = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    encoding: options.Encoding = None,
+    allow_secret: options.AllowSecret = False,
+    allow_outside: options.AllowOutside = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
@@ -56,7 +60,8 @@ def ask(
         place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
     )
     question = _question("ask", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
-    question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
+    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    question = replace(question, allow_secret=allow_secret)
     pages = (pager or chosen.pager) and view.pages
     shown = (lambda _: None) if pages else view.stream
     chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=shown)
@@ -104,6 +109,9 @@ def edit(
     verbose: options.Verbose = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    encoding: options.Encoding = None,
+    allow_secret: options.AllowSecret = False,
+    allow_outside: options.AllowOutside = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
@@ -117,12 +125,8 @@ def edit(
         place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
     )
     question = _question("edit", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
-    question = replace(
-        question,
-        paths=here.paths(place, files),
-        context=here.paths(place, context),
-        reply_format=_FORMATS[reply_format],
-    )
+    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
     chat = Chat(place, lambda: here.connect(chosen, view.note))
 
     def send(wanted: Ask) -> Turn:
@@ -158,6 +162,36 @@ def _question(mode: Mode, prompt: str, chosen: Settings, policy: Policy, *, stre
         stream=stream,
         restart="--restart was given" if restart else "",
     )
+
+
+def _with_files(
+    question: Ask,
+    view: View,
+    here: Surroundings,
+    place: Project,
+    files: list[str] | None,
+    context: list[str] | None,
+    *,
+    encoding: str | None,
+    outside: bool,
+) -> Ask:
+    codec = canonical(encoding) if encoding else None
+    paths = here.paths(place, files, outside=outside)
+    chosen = _context(view, here, place, context, codec, outside=outside) if context else ()
+    allowed = place.workspace.allowed((*paths, *chosen))
+    return replace(question, paths=paths, context=chosen, encoding=codec, outside=allowed)
+
+
+def _context(
+    view: View, here: Surroundings, place: Project, names: list[str], codec: str | None, *, outside: bool
+) -> tuple[str, ...]:
+    from gemchat.cli.context import tell_size
+    from gemchat.selection import is_pattern, select
+
+    chosen = select(place.workspace, here.directory, names, encoding=codec, outside=outside)
+    if any(is_pattern(here.directory, name) for name in names):
+        tell_size(view, chosen)
+    return tuple(file.path for file in chosen.files)
 
 
 def _prompt_and_attachments(prompt: str) -> tuple[str, tuple[NamedText, ...]]:

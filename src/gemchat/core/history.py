@@ -190,6 +190,17 @@ def outcomes_to_tell(session: Session, path: Sequence[Turn], heard: Sequence[Tur
     )
 
 
+def encodings(session: Session) -> dict[str, str]:
+    """The encoding of every version that was sent, proposed or chosen, by its hash; the latest word counts."""
+    named: dict[str, str] = {}
+    for entry in session.journal:
+        if isinstance(entry, Turn):
+            named.update({file.sha256: file.encoding for file in entry.sent.files if file.sha256})
+        changed = entry.proposal if isinstance(entry, Turn) else entry.files
+        named.update({change.after: change.encoding for change in changed if change.after})
+    return named
+
+
 def sticky_targets(path: Sequence[Turn]) -> tuple[str, ...]:
     """The files a follow-up is about when it names none: those of the turn before."""
     return tuple(file.path for file in path[-1].sent.files) if path else ()

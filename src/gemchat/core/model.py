@@ -56,10 +56,11 @@ class Usage(Value, frozen=True):
 
 
 class FileRef(Value, frozen=True):
-    """One version of one file."""
+    """One version of one file, and the encoding in which its bytes are text."""
 
     path: str
     sha256: str | None
+    encoding: str = "utf-8"
 
 
 class FileChange(Value, frozen=True):
@@ -75,6 +76,7 @@ class FileChange(Value, frozen=True):
     turn: str
     tier: Tier = "exact"
     partial: bool = False
+    encoding: str = "utf-8"
 
 
 class SentFile(Value, frozen=True):
@@ -84,6 +86,7 @@ class SentFile(Value, frozen=True):
     sha256: str | None
     source: Source
     reason: str
+    encoding: str = "utf-8"
 
 
 class Outcome(Value, frozen=True):
@@ -204,7 +207,9 @@ class Session(Value, frozen=True):
     """A conversation: its journal, the newest turn on the current path, and the sticky read-only context.
 
     `intent` is a change that was begun and not yet recorded; it is set only while files are being written.
-    `attached` are texts that go along with the next turn.
+    `attached` are texts that go along with the next turn; with `tree` an overview of the project is part of the
+    context. `encodings` are those of files that the user named one
+    for, by path; `outside` are the paths outside the project that the user allowed.
     """
 
     name: str
@@ -214,6 +219,9 @@ class Session(Value, frozen=True):
     context: tuple[str, ...] = ()
     intent: Change | None = None
     attached: tuple[NamedText, ...] = ()
+    encodings: dict[str, str] = msgspec.field(default_factory=dict)
+    outside: tuple[str, ...] = ()
+    tree: bool = False
 
 
 class Request(Value, frozen=True):

@@ -7,6 +7,7 @@ unescaped. What has none is listed with the reason, so that the model can be ask
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from gemchat.core import guards
 from gemchat.core.matching import TIERS, Match, match, nearest_lines
 from gemchat.core.model import ReplyFormat, Tier, Value
-from gemchat.core.textfile import Replacement, TextFile, decode, splice
+from gemchat.core.textfile import UTF_8, Replacement, TextFile, blank, decode, misfit, splice
 from gemchat.errors import ProposalRejected
 
 SMALL_FILE_LINES = 60
@@ -100,8 +101,14 @@ def parse(reply: str) -> EditReply:
         raise ProposalRejected(f"the reply is not the JSON that was asked for ({error})") from None
 
 
-def resolve(reply: EditReply, bases: Bases, *, may_shrink: bool = False) -> Resolution:
-    """What the reply makes of the turn's targets; `bases` has None for a missing file.
+def resolve(
+    reply: EditReply,
+    bases: Bases,
+    *,
+    may_shrink: bool = False,
+    encodings: Mapping[str, str] = MappingProxyType({}),
+) -> Resolution:
+    """What the reply makes of the turn's targets; `bases` has None for a missing file, `encodings` its encoding.
 
     Edits that have no place, or leave text out, are listed as failed; the files are those the others make.
     """
@@ -120,14 +127,16 @@ def resolve(reply: EditReply, bases: Bases, *, may_shrink: bool = False) -> Reso
             placed.setdefault(one.path, []).append(one.match)
     files, tiers = {}, {}
     for path, matches in placed.items():
-        data = _spliced(matches, bases[path])
-        if b"\0" in data:
-            failed.append(FailedEdit(path=path, search="", reason=f"the reply makes a binary file of {path}"))
-            continue
-        problem = _doubt(path, bases[path], data, whole=bool(reply.whole), may_shrink=may_shrink)
-        if problem:
+        base = bases[path] or blank(encodings.get(path, UTF_8))
+        data = _spliced(path, matches, base)
+        problem = (
+            data
+            if isinstance(data, str)
+            else _doubt(path, base, data, whole=bool(reply.whole), may_shrink=may_shrink)
+        )
+        if isinstance(data, str) or problem:
             failed.append(FailedEdit(path=path, search="", reason=problem))
-        elif bases[path] is None or data != splice(bases[path] or TextFile(), ()):
+        elif bases[path] is None or data != splice(base, ()):
             files[path] = data
             tiers[path] = max((match.tier for match in matches), key=TIERS.index)
     return Resolution(files=files, tiers=tiers, failed=tuple(failed))
@@ -184,14 +193,20 @@ def _overlap(one: Match, other: Match) -> bool:
     return one.start == other.start or (one.start < other.end and other.start < one.end)
 
 
-def _spliced(matches: Sequence[Match], base: TextFile | None) -> bytes:
+def _spliced(path: str, matches: Sequence[Match], base: TextFile) -> bytes | str:
+    """The new bytes, or why there can be none."""
+    if any("\0" in match.text for match in matches):
+        return f"the reply makes a binary file of {path}"
     ordered = sorted(matches, key=lambda match: match.start)
-    return splice(base or TextFile(), [Replacement(start=m.start, end=m.end, text=m.text) for m in ordered])
+    try:
+        return splice(base, [Replacement(start=m.start, end=m.end, text=m.text) for m in ordered])
+    except UnicodeEncodeError as error:
+        return f"the reply does not fit the encoding of {path}: {misfit(error, base.encoding)}"
 
 
-def _doubt(path: str, base: TextFile | None, data: bytes, *, whole: bool, may_shrink: bool) -> str:
+def _doubt(path: str, base: TextFile, data: bytes, *, whole: bool, may_shrink: bool) -> str:
     """Why the text is not one to propose, or the empty string."""
-    old, new = base.text if base else "", decode(data).text
+    old, new = base.text, decode(data, base.encoding).text
     elided = guards.elided_line(path, old, new)
     if elided is not None:
         return f"the reply leaves text of {path} out: {elided}"

@@ -74,4 +74,4 @@ def _full(ref: FileRef, reason: str, text_of: TextOf) -> Choice:
 
 
 def _sent(ref: FileRef, source: Source, reason: str) -> SentFile:
-    return SentFile(path=ref.path, sha256=ref.sha256, source=source, reason=reason)
+    return SentFile(path=ref.path, sha256=ref.sha256, source=source, reason=reason, encoding=ref.encoding)

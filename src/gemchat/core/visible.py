@@ -16,6 +16,11 @@ def visible(text: str) -> str:
     return _DANGEROUS.sub(_escape, text)
 
 
+def harmless_json(text: str) -> str:
+    """The same JSON with such characters as `\\u` escapes, so that it is ASCII where it could act on anything."""
+    return _DANGEROUS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def one_line(text: str, width: int) -> str:
     """The text on one line of at most `width` characters."""
     flat = visible(" ".join(text.split()))

@@ -1,0 +1,219 @@
+"""Which files a name stands for: a file, a directory, a glob; and which the project's ignore files leave out.
+
+A file that is named is meant, whatever the rules say. For directories and globs the rules of `.gitignore`,
+`.geminiignore` and `.aiexclude` hold, in each directory from the repository down; a file is left out as soon as
+one of the three excludes it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gemchat.core.economics import estimate_tokens
+from gemchat.core.model import Value
+from gemchat.core.textfile import UTF_8, decode, raw_text
+from gemchat.core.tree import Listed, overview
+from gemchat.errors import FileMissing, TooLarge, WorkspaceError
+from gemchat.symbols import has_symbols, symbols
+from gemchat.workspace import SIZE_LIMIT, Workspace
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILES = (".gitignore", ".geminiignore", ".aiexclude")
+_REPOSITORIES = (".git", ".hg", ".svn")
+_PARSED = 500_000  # bytes; larger files are listed without names
+_GLOB = frozenset("*?[")
+
+
+class Chosen(Value, frozen=True):
+    """A file as context: its project path, its size in bytes, and an estimate of its tokens."""
+
+    path: str
+    bytes: int
+    tokens: int
+
+
+class Selection(Value, frozen=True):
+    """The files that some names stand for, and those left out of a directory or glob, with the reason."""
+
+    files: tuple[Chosen, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def tokens(self) -> int:
+        return sum(file.tokens for file in self.files)
+
+
+def project_overview(workspace: Workspace) -> str:
+    """The project's files that no rule leaves out, with the names that those of text define."""
+    listed = []
+    for location in walk(workspace.root, workspace.root):
+        try:
+            path = workspace.relative(str(location), workspace.root)
+            size = location.stat().st_size
+        except (WorkspaceError, OSError):
+            continue
+        listed.append(Listed(path=path, bytes=size, symbols=_symbols(workspace, path) if size <= _PARSED else ()))
+    return overview(listed)
+
+
+def _symbols(workspace: Workspace, path: str) -> tuple[str, ...]:
+    try:
+        return symbols(path, decode(workspace.read(path) or b"").text) if has_symbols(path) else ()
+    except WorkspaceError:
+        return ()
+
+
+class _Rules(NamedTuple):
+    """The ignore files of one directory."""
+
+    directory: Path
+    specs: Mapping[str, GitIgnoreSpec]
+
+
+def select(
+    workspace: Workspace,
+    directory: Path,
+    names: Sequence[str],
+    *,
+    encoding: str | None = None,
+    outside: bool = False,
+) -> Selection:
+    """Raises FileMissing for a name without any file, TooLarge when all together are more than a model reads."""
+    files: dict[str, Chosen] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        if not is_pattern(directory, name):
+            path = workspace.relative(name, directory, outside=outside)
+            files[path] = _chosen(workspace, path, encoding or UTF_8)
+            continue
+        matches = list(_matches(workspace, directory, name))
+        if not matches:
+            raise FileMissing(f"{name} has no file that is not ignored", "Name a file itself to take it anyway.")
+        for path in matches:
+            try:
+                files[path] = _chosen(workspace, path, encoding or UTF_8)
+            except WorkspaceError as error:
+                left_out[path] = error.message
+    selection = Selection(files=tuple(files.values()), left_out=tuple(left_out.items()))
+    if selection.bytes > SIZE_LIMIT:
+        raise TooLarge(
+            f"{len(files)} files with {selection.bytes:,} bytes are more than a model can read",
+            f"Choose fewer; the limit is {SIZE_LIMIT:,} bytes.",
+        )
+    return selection
+
+
+def is_pattern(directory: Path, name: str) -> bool:
+    """Whether a name stands for several files: a directory, or a glob that is no file's own name."""
+    location = directory / name
+    return location.is_dir() or (bool(_GLOB & set(name)) and not os.path.lexists(location))
+
+
+def walk(root: Path, start: Path) -> Iterator[Path]:
+    """The files below `start` that no rule excludes, in order. Links to directories are not followed."""
+    rules: list[_Rules] = []
+    for directory in _from_repository(root, start):
+        if rules and _is_ignored(directory, rules, is_directory=True):
+            return
+        rules.append(_rules(directory))
+    yield from _below(start, rules)
+
+
+def _below(directory: Path, rules: list[_Rules]) -> Iterator[Path]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        is_directory = entry.is_dir(follow_symlinks=False)
+        if entry.name in _REPOSITORIES or _is_ignored(path, rules, is_directory=is_directory):
+            continue
+        if is_directory:
+            yield from _below(path, [*rules, _rules(path)])
+        elif entry.is_file():
+            yield path
+
+
+def _matches(workspace: Workspace, directory: Path, name: str) -> Iterator[str]:
+    """Project paths of what a directory or glob stands for, without what leads out of the project."""
+    location = (directory / name).resolve()
+    if location.is_dir():
+        found = walk(workspace.root, workspace.root / workspace.relative(name, directory))
+    else:
+        matched = glob.glob(name, root_dir=directory, recursive=True)  # noqa: PTH207  it may climb, as in ../*.py
+        wanted = {directory / match for match in matched}
+        starts = {Path(os.path.normpath(match)) for match in wanted if match.is_file()}
+        below = _glob_start(workspace, directory, name)
+        found = (path for path in walk(workspace.root, below) if path in starts)
+    for path in found:
+        try:
+            yield workspace.relative(str(path), workspace.root)
+        except WorkspaceError:
+            continue
+
+
+def _glob_start(workspace: Workspace, directory: Path, name: str) -> Path:
+    """The directory that all matches are in."""
+    fixed = []
+    for part in Path(name).parts[:-1]:
+        if _GLOB & set(part):
+            break
+        fixed.append(part)
+    return workspace.root / workspace.relative(str(Path(*fixed)), directory)
+
+
+def _chosen(workspace: Workspace, path: str, encoding: str) -> Chosen:
+    data = workspace.read(path, limit=SIZE_LIMIT)
+    if data is None:
+        raise FileMissing(f"there is no file {path}", "Check the name; paths are relative to where you are.")
+    try:
+        text = raw_text(data, encoding)
+    except WorkspaceError as error:
+        raise type(error)(f"{path} {error.message}", error.hint) from None
+    return Chosen(path=path, bytes=len(data), tokens=estimate_tokens(text))
+
+
+def _from_repository(root: Path, start: Path) -> list[Path]:
+    """The directories whose rules hold: from the repository, or the project, down to `start`."""
+    above = [root, *root.parents]
+    top = next((directory for directory in above if (directory / ".git").exists()), root)
+    return [directory for directory in (*reversed(start.parents), start) if directory.is_relative_to(top)]
+
+
+def _is_ignored(path: Path, rules: Sequence[_Rules], *, is_directory: bool) -> bool:
+    """In each kind of file the deepest rule that says something decides."""
+    return any(_excluded_by(kind, path, rules, is_directory=is_directory) for kind in IGNORE_FILES)
+
+
+def _excluded_by(kind: str, path: Path, rules: Sequence[_Rules], *, is_directory: bool) -> bool:
+    for directory, specs in reversed(rules):
+        if kind in specs:
+            name = path.relative_to(directory).as_posix()
+            include = specs[kind].check_file(f"{name}/" if is_directory else name).include
+            if include is not None:
+                return include
+    return False
+
+
+def _rules(directory: Path) -> _Rules:
+    from pathspec import GitIgnoreSpec
+
+    specs = {}
+    for kind in IGNORE_FILES:
+        try:
+            text = (directory / kind).read_text("utf-8", errors="replace")
+        except OSError:
+            continue
+        specs[kind] = GitIgnoreSpec.from_lines(text.splitlines())
+    return _Rules(directory, specs)
