@@ -108,7 +108,7 @@ def test_context_is_removed_also_when_the_file_is_gone(gemchat: Gemchat) -> None
     assert gemchat("context", "rm", "lib/deep", "--json").json["removed"] == [
         "lib/deep/notes.txt", "lib/deep/three.py",
     ]  # fmt: skip
-    assert gemchat("context") == (0, "lib/two.py\n", "")
+    assert gemchat("context", "--json").json["context"] == ["lib/two.py"]
     refused = gemchat("context", "rm", "lib/one.py")
     assert (refused.code, refused.out) == (5, "")
     assert "lib/one.py is not part of the context" in refused.err
@@ -147,7 +147,7 @@ def test_an_overview_of_the_project_is_sent_when_it_changes(gemchat: Gemchat) ->
     added = gemchat("context", "add", "--tree")
     assert (added.code, added.err) == (0, "")
     assert added.out.startswith("(project overview)  about ")
-    assert gemchat("context").out == "(project overview)\n"
+    assert gemchat("context", "--json").json["context"] == ["(project overview)"]
     gemchat("ask", "what is here?")
     (sent,) = gemchat.mind.belief.newest["secondaryContext"]
     assert sent["path"] == "(project overview)"
