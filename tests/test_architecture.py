@@ -31,8 +31,10 @@ ALLOWED = {
     "report": {"core", "errors", "prepare", "project"},
     "markdown": {"core"},
     "diffview": {"core", "report"},
-    "view": {"core", "diffview", "errors", "markdown", "prepare", "report"},
+    "view": {"core", "diffview", "errors", "markdown", "output", "prepare", "report"},
     "gemini": {"core", "errors"},
+    "retry": {"core", "errors"},
+    "output": {"errors"},
     "local": {"atomic", "core", "errors"},
     "__init__": set(),
 }

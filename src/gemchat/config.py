@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,9 +25,12 @@ class Settings(Value, frozen=True):
     model: str
     backend: Backend
     base_url: str | None
+    insecure: bool = False
 
 
-def settings(environ: Mapping[str, str], *, model: str | None, backend: str | None) -> Settings:
+def settings(
+    environ: Mapping[str, str], *, model: str | None, backend: str | None, insecure: bool = False
+) -> Settings:
     """`model` and `backend` are the options; None leaves the choice to the environment or the default."""
     named = backend or environ.get("GEMCHAT_BACKEND") or "auto"
     if named not in _BACKENDS:
@@ -36,6 +40,7 @@ def settings(environ: Mapping[str, str], *, model: str | None, backend: str | No
         model=model or environ.get("GEMCHAT_MODEL") or DEFAULT_MODEL,
         backend=_BACKENDS[named],
         base_url=environ.get("GOOGLE_GEMINI_BASE_URL") or None,
+        insecure=insecure,
     )
 
 
@@ -54,6 +59,12 @@ def api_key(environ: Mapping[str, str]) -> str:
             "pip install 'gemchat[local]'",
         )
     return key
+
+
+def service_mark(key: str, base_url: str | None) -> str:
+    """Tells one account at one address from another. 48 bits of a hash: far too few to find a key by."""
+    said = f"{key.strip()}\n{(base_url or '').rstrip('/')}"
+    return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=6, person=b"gemchat").hexdigest()
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:

@@ -41,7 +41,10 @@ class Repair(Value, frozen=True):
 
 
 class Ask(Value, frozen=True):
-    """What the user asked for. `paths` are project paths; none means the files of the turn before."""
+    """What the user asked for. `paths` are project paths; none means the files of the turn before.
+
+    `service` stands for the address and the key that will be used, without revealing the key.
+    """
 
     mode: Mode
     prompt: str
@@ -54,6 +57,7 @@ class Ask(Value, frozen=True):
     thinking: str | None = None
     stream: bool = True
     restart: str = ""
+    service: str | None = None
     repair: Repair | None = None
 
 
@@ -108,6 +112,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         attachments=(*session.attached, *ask.attachments),
         failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart,
+        service=ask.service,
     )
     files = {path: decode(_blob(project, version)) if version else None for path, version in working.items()}
     decision = plan(session, wish, project.text_of())

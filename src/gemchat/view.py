@@ -7,12 +7,12 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 from __future__ import annotations
 
 import json
-import os
+import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from gemchat import report
 from gemchat.core.contents import to_json
@@ -20,7 +20,8 @@ from gemchat.core.model import Change, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.planner import FIRST_TURN
 from gemchat.core.visible import one_line, visible
 from gemchat.diffview import counted, drawn, summary
-from gemchat.errors import GemchatError
+from gemchat.errors import GemchatError, OutputLost
+from gemchat.output import write, write_bytes
 from gemchat.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -40,24 +41,25 @@ class View:
         self._markdown: MarkdownStream | None = None
         self._status: Status | None = None
         self._mid_line = False
+        self._lost: OutputLost | None = None
 
     def note(self, text: str) -> None:
         """A line about what happens, unless the user wants none."""
         if not self.quiet:
-            _write(sys.stderr, f"gemchat: {visible(text)}\n")
+            write(sys.stderr, f"gemchat: {visible(text)}\n")
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
-            _write(sys.stderr, f"{to_json(report.error_json(error))}\n")
+            write(sys.stderr, f"{to_json(report.error_json(error))}\n")
             return
-        _write(sys.stderr, f"gemchat: {visible(error.message)}\n")
+        write(sys.stderr, f"gemchat: {visible(error.message)}\n")
         if error.hint:
-            _write(sys.stderr, f"{visible(error.hint)}\n")
+            write(sys.stderr, f"{visible(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
         """UTF-8 whatever the locale; on a terminal, where nothing may act, ASCII."""
         text = json.dumps(value) if sys.stdout.isatty() else to_json(value)
-        _write_bytes(f"{text}\n".encode("utf-8", "replace"))
+        write_bytes(f"{text}\n".encode("utf-8", "replace"))
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -66,7 +68,10 @@ class View:
             return
         if not sys.stdout.isatty():
             self._mid_line = not text.endswith("\n")
-            _write(sys.stdout, text)
+            try:
+                write(sys.stdout, text)
+            except OutputLost as error:
+                self._lost = error
             return
         if self._markdown is None:
             from gemchat.markdown import MarkdownStream
@@ -76,45 +81,64 @@ class View:
 
     @contextmanager
     def answer(self, model: str) -> Iterator[None]:
-        """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens."""
+        """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens.
+
+        An answer that cannot be written is an error afterwards: by then it is in the session and can be shown.
+        """
         self._wait(f"waiting for {model} …")
         try:
             yield
+            if self._lost is not None:
+                raise self._lost
         finally:
             self._stop_waiting()
             if self._markdown is not None:
                 self._markdown.close()
                 self._markdown = None
             if self._mid_line:
-                _write(sys.stdout, "\n")
+                write(sys.stdout, "\n")
                 self._mid_line = False
+
+    def pause(self, seconds: float, sleep: Callable[[float], None]) -> None:
+        """Waits; where a terminal shows that something is waited for, it counts down."""
+        status = self._status
+        if status is None:
+            sleep(seconds)
+            return
+        waiting = status.status
+        for left in range(math.ceil(seconds), 0, -1):
+            status.update(f"trying again in {left} s …")
+            step = min(1.0, seconds)
+            sleep(step)
+            seconds -= step
+        status.update(waiting)
 
     def choose(self, choices: Mapping[str, str], default: str) -> str:
         """Asks for one key on the terminal; any other key, end of input included, is the default."""
         import typer
 
-        _write(sys.stderr, "  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
+        write(sys.stderr, "  ".join(f"[{key}]{word[1:]}" for key, word in choices.items()) + " ")
         try:
             key = typer.getchar().lower()
         except EOFError:
             key = default
         word = choices.get(key, choices[default])
-        _write(sys.stderr, f"{word}\n")
+        write(sys.stderr, f"{word}\n")
         return word
 
     def output(self, data: bytes) -> None:
         """What a command of the user's prints, as it is: a result."""
-        _write_bytes(data)
+        write_bytes(data)
 
     def beside(self, data: bytes) -> None:
         """What a command prints that only checks something: beside the result."""
         if not self.quiet:
-            _write(sys.stderr, data.decode("utf-8", "replace"))
+            write(sys.stderr, data.decode("utf-8", "replace"))
 
     def explanation(self, text: str) -> None:
         """Why an edit is proposed: beside the result, not part of it."""
         if text and not self.quiet:
-            _write(sys.stderr, f"{visible(text.strip())}\n\n")
+            write(sys.stderr, f"{visible(text.strip())}\n\n")
 
     def turn(self, turn: Turn, session: str) -> None:
         """One line on what a turn cost."""
@@ -130,15 +154,15 @@ class View:
             lines.append("  the read-only context goes along")
         lines += [f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes]
         lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
-        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+        write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False) -> None:
         """Coloured hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
         if (patch or not self._colored()) and sys.stdout.isatty():
-            _write(sys.stdout, visible(report.patch(diffs)))
+            write(sys.stdout, visible(report.patch(diffs)))
             return
         if patch or not self._colored():
-            _write_bytes(report.patch(diffs).encode())
+            write_bytes(report.patch(diffs).encode())
             return
         console = self._console()
         number = 1
@@ -150,15 +174,15 @@ class View:
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
             added, removed = diff.counts
-            _write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
-        _write(sys.stdout, f"{summary(diffs)}\n")
+            write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
+        write(sys.stdout, f"{summary(diffs)}\n")
 
     def change(self, change: Change) -> None:
         if self.as_json:
             self.json(report.change_json(change))
             return
         for file in change.files:
-            _write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
+            write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
 
     def overview(self, state: report.Overview) -> None:
         lines = [f"session   {state.session}, {counted(state.turns, 'turn')}"]
@@ -170,32 +194,32 @@ class View:
         if state.context:
             lines.append(f"context   {', '.join(state.context)}")
         lines.append(f"tokens    {describe_usage(state.usage)}")
-        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+        write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def log(self, session: Session, turns: Iterable[Turn]) -> None:
         for turn in turns:
             when = datetime.fromtimestamp(turn.at).astimezone().strftime("%Y-%m-%d %H:%M")
             state = turn.status if turn.status != "complete" else report.turn_outcome(turn, session) or "answered"
-            _write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
-            _write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
+            write(sys.stdout, f"{turn.id:>4}  {when}  {turn.mode:4}  {state:9}  {one_line(turn.prompt, 60)}\n")
+            write(sys.stdout, f"      {visible(describe_sent(turn.sent))}, {describe_usage(turn.usage)}\n")
 
     def exchange(self, turn: Turn, diffs: Sequence[report.FileDiff]) -> None:
         """One turn as it was: the question, the answer or the raw reply that could not be used, the change."""
-        _write(
+        write(
             sys.stdout,
             f"turn {turn.id}, {turn.mode}, {turn.status}, {turn.model}\n\n{self._shown(turn.prompt)}\n\n",
         )
         if turn.problem:
-            _write(sys.stdout, f"{visible(turn.problem)}\n\n")
+            write(sys.stdout, f"{visible(turn.problem)}\n\n")
         reply = turn.explanation if turn.status == "complete" else turn.reply
-        _write(sys.stdout, f"{self._shown(reply)}\n")
+        write(sys.stdout, f"{self._shown(reply)}\n")
         if diffs:
-            _write(sys.stdout, "\n")
+            write(sys.stdout, "\n")
             self.diff(diffs)
 
     def sessions(self, names: Sequence[str], current: str) -> None:
         for name in names:
-            _write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
+            write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
 
     def _shown(self, text: str) -> str:
         """Text of a model or a user: harmless on a terminal, itself in a pipe."""
@@ -263,27 +287,3 @@ def _state(target: report.TargetState) -> str:
             "absent": "does not exist",
         }[target.state]
     return words if target.proposal == "none" else f"{words}; proposal {target.proposal}"
-
-
-def _write(stream: TextIO, text: str) -> None:
-    """Writes at once; when nobody reads any more, the rest is not written and the work goes on."""
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        _drain(stream)
-
-
-def _write_bytes(data: bytes) -> None:
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        _drain(sys.stdout)
-
-
-def _drain(stream: TextIO) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)

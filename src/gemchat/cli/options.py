@@ -50,3 +50,6 @@ NoStream: TypeAlias = Annotated[bool, typer.Option("--no-stream", help="Show the
 Restart: TypeAlias = Annotated[
     bool, typer.Option("--restart", help="Rewrite the history instead of continuing it.")
 ]
+Insecure: TypeAlias = Annotated[
+    bool, typer.Option("--insecure", help="Allow a plain http base URL that is not on this machine.")
+]

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
+import random
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from msgspec.structs import replace
 
-from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, settings, state_directory
+from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, service_mark, settings, state_directory
 from gemchat.core.model import Transport
+from gemchat.errors import ChainLost
 from gemchat.project import Project
+from gemchat.retry import Patience, Retrying
 from gemchat.store import Store, project_directory
 from gemchat.view import View
 from gemchat.workspace import Workspace, find_root
 
 if TYPE_CHECKING:
+    from gemchat.gemini import ContentsTransport, InteractionsTransport
     from gemchat.local.serve import Place
 
 
@@ -39,6 +44,10 @@ class Surroundings:
     directory: Path = field(default_factory=Path.cwd)
     clock: Callable[[], float] = time.time
     has_local: Callable[[Mapping[str, str]], bool] = _has_local
+    sleep: Callable[[float], None] = time.sleep
+    ticks: Callable[[], float] = time.monotonic
+    draw: Callable[[], float] = random.random
+    idle_timeout: float | None = None
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
@@ -55,22 +64,56 @@ class Surroundings:
         """Project paths of files as the user named them, each once."""
         return tuple(dict.fromkeys(project.workspace.relative(name, self.directory) for name in names or ()))
 
-    def settings(self, *, model: str | None, backend: str | None) -> Settings:
+    def settings(self, *, model: str | None, backend: str | None, insecure: bool = False) -> Settings:
         """Without a key and a model's name, the local model is meant if it is installed."""
-        chosen = settings(self.environ, model=model, backend=backend)
+        chosen = settings(self.environ, model=model, backend=backend, insecure=insecure)
         named = model or self.environ.get("GEMCHAT_MODEL")
         if named or has_key(self.environ) or not self.has_local(self.environ):
             return chosen
         return replace(chosen, model=LOCAL_MODEL)
 
-    def connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
+    def service(self, wanted: Settings) -> str | None:
+        """What tells apart the places where a conversation can be kept; None if it cannot be known."""
+        if wanted.model == LOCAL_MODEL or not has_key(self.environ):
+            return None
+        return service_mark(api_key(self.environ), wanted.base_url)
+
+    def connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
         """A connection to the service. Loads the SDK, which takes longer than all the rest."""
         if wanted.model == LOCAL_MODEL:
-            return self._connect_locally(wanted, note)
-        key = api_key(self.environ)
-        from gemchat.gemini import connect
+            return self._connect_locally(wanted, view.note)
+        return Retrying(self._gemini(wanted), self._patience(view))
 
-        return connect(wanted.backend, key=key, base_url=wanted.base_url)
+    def delete(self, interactions: Collection[str], wanted: Settings, view: View) -> None:
+        """Removes stored interactions from the service. What it does not know any more is no failure."""
+        from gemchat.gemini import InteractionsTransport
+
+        patience = self._patience(view)
+        with self._gemini(replace(wanted, backend="interactions")) as transport:
+            assert isinstance(transport, InteractionsTransport)
+            for interaction in interactions:
+                with suppress(ChainLost):
+                    list(patience.tried(partial(_deleted, transport, interaction)))
+
+    def _gemini(self, wanted: Settings) -> InteractionsTransport | ContentsTransport:
+        key = api_key(self.environ)
+        from gemchat.gemini import IDLE_TIMEOUT, connect
+
+        return connect(
+            wanted.backend,
+            key=key,
+            base_url=wanted.base_url,
+            idle_timeout=self.idle_timeout or IDLE_TIMEOUT,
+            insecure=wanted.insecure,
+        )
+
+    def _patience(self, view: View) -> Patience:
+        return Patience(
+            note=view.note,
+            pause=lambda seconds: view.pause(seconds, self.sleep),
+            clock=self.ticks,
+            draw=self.draw,
+        )
 
     def local_place(self) -> Place:
         """Where the user's local server says how to reach it."""
@@ -92,6 +135,11 @@ class Surroundings:
         from gemchat.gemini import connect
 
         return connect(wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS)
+
+
+def _deleted(transport: InteractionsTransport, interaction: str) -> Iterator[str]:
+    transport.delete(interaction)
+    yield interaction
 
 
 def opened(

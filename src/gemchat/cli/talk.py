@@ -48,16 +48,19 @@ def ask(
     quiet: options.Quiet = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    insecure: options.Insecure = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
+    chosen = here.settings(model=model, backend=backend, insecure=insecure)
     question = _question("ask", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
-    question = replace(question, paths=here.paths(place, files), context=here.paths(place, context))
-    chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=view.stream)
+    question = replace(
+        question, paths=here.paths(place, files), context=here.paths(place, context), service=here.service(chosen)
+    )
+    chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.stream)
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
@@ -95,6 +98,7 @@ def edit(
     quiet: options.Quiet = False,
     no_stream: options.NoStream = False,
     restart: options.Restart = False,
+    insecure: options.Insecure = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
@@ -103,15 +107,16 @@ def edit(
     view = View(quiet=quiet, as_json=as_json)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    chosen = here.settings(model=model, backend=backend)
+    chosen = here.settings(model=model, backend=backend, insecure=insecure)
     question = _question("edit", prompt, chosen, stream=not no_stream, restart=restart, thinking=thinking)
     question = replace(
         question,
         paths=here.paths(place, files),
         context=here.paths(place, context),
         reply_format=_FORMATS[reply_format],
+        service=here.service(chosen),
     )
-    chat = Chat(place, lambda: here.connect(chosen, view.note))
+    chat = Chat(place, lambda: here.connect(chosen, view))
     if dry_run:
         return _show_decision(view, place, question)
     if check is not None:

@@ -51,6 +51,7 @@ TextOf: TypeAlias = Callable[[str], str | None]
 class Wish(Value, frozen=True):
     """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why.
 
+    `service` stands for whom it goes to and as whom, None where that is not known.
     `failed` are the edits of the turn before that are asked for again.
     """
 
@@ -63,6 +64,7 @@ class Wish(Value, frozen=True):
     attachments: tuple[NamedText, ...] = ()
     failed: tuple[FailedEdit, ...] = ()
     restart: str = ""
+    service: str | None = None
 
 
 class Plan(Value, frozen=True):
@@ -103,8 +105,10 @@ def _no_chain(path: Sequence[Turn], wish: Wish) -> str:
         return f"the conversation moves to the {wish.backend} backend"
     if head.model != wish.model:
         return f"the model changes from {head.model} to {wish.model}"
-    if not (head.remote.interaction or head.remote.content):
+    if head.remote.detached or not (head.remote.interaction or head.remote.content):
         return "turns from two terminals are joined"
+    if head.remote.service and wish.service and head.remote.service != wish.service:
+        return "the API key or the address of the service changed"
     return ""
 
 

@@ -10,14 +10,19 @@ from gemchat.gemini.client import IDLE_TIMEOUT, build_client, check_key, collect
 from gemchat.gemini.generate import ContentsTransport
 from gemchat.gemini.interactions import InteractionsTransport
 
-__all__ = ["ContentsTransport", "InteractionsTransport", "connect"]
+__all__ = ["IDLE_TIMEOUT", "ContentsTransport", "InteractionsTransport", "connect"]
 
 
 def connect(
-    backend: Backend, *, key: str, base_url: str | None = None, idle_timeout: float = IDLE_TIMEOUT
+    backend: Backend,
+    *,
+    key: str,
+    base_url: str | None = None,
+    idle_timeout: float = IDLE_TIMEOUT,
+    insecure: bool = False,
 ) -> InteractionsTransport | ContentsTransport:
     """A transport for one process. It holds a client, so close it, or use it as a context manager."""
-    client = build_client(key, base_url, idle_timeout=idle_timeout)
+    client = build_client(key, base_url, idle_timeout=idle_timeout, insecure=insecure)
     if backend == "contents":
         return ContentsTransport(client, check_key(key))
     with collector_paused():
