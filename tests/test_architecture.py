@@ -35,6 +35,7 @@ ALLOWED = {
     "gemini": {"core", "errors"},
     "retry": {"core", "errors"},
     "output": {"errors"},
+    "stored": {"config", "core"},
     "local": {"atomic", "core", "errors"},
     "__init__": set(),
 }

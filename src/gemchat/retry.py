@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Policy(NamedTuple):
-    """`attempts` counts the first one, the rest are seconds. No wait ends later than `deadline` after the start."""
+    """`attempts` counts the first one, the rest are seconds. No wait ends later than `deadline` from the start."""
 
     attempts: int = 5
     first_wait: float = 1.0
