@@ -40,7 +40,13 @@ _BROKEN_OFF = {"RemoteProtocolError", "ReadError", "WriteError", "DecodingError"
 _CONNECTION = {"APIConnectionError", "HTTPError"}
 _NEVER_REACHED = {"ConnectError", "ConnectTimeout"}
 _LONGEST_WAIT = 366 * 86400.0  # seconds; what asks for more is as good as never
-_NO_REPLY = {"APIResponseValidationError", "UnknownApiResponseError", "JSONDecodeError", "UnicodeDecodeError"}
+_NO_REPLY = {
+    "APIResponseValidationError",
+    "UnknownApiResponseError",
+    "JSONDecodeError",
+    "UnicodeDecodeError",
+    "StreamError",
+}
 _ANY_API_ERROR = {"APIError", "GeminiNextGenAPIClientError"}
 
 _EVENT_CODES = {
@@ -232,10 +238,10 @@ def _is_unreadable_reply(error: BaseException) -> bool:
     """The SDK checks some replies against its models and trips over others; wrong arguments are not meant."""
     if type(error).__name__ == "ValidationError":
         return str(getattr(error, "title", "")).endswith("Response")
-    if not isinstance(error, TypeError | AttributeError):
+    if not isinstance(error, TypeError | AttributeError | ValueError | LookupError | RecursionError):
         return False
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and frames[-1].startswith("google.genai")
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.startswith("google.genai") for name in frames)
 
 
 def _no_connection(error: BaseException, asked: Asked) -> Unavailable:
