@@ -19,10 +19,10 @@ from .script import REQUEST, assert_fit_to_show, chunk, chunks, events, interact
 DOCUMENTED = (Unavailable, RequestRefused, RejectedKey, NoUsableReply)
 BACKENDS: tuple[Backend, ...] = ("interactions", "contents")
 
-words = st.sampled_from(
-    ["", "text", "type", "error", "id", "v1_b", "../x", "completed", "failed", "STOP", "OTHER", "503", "\ud800"]
-    + ["interaction.completed", "step.delta", "step.start", "model_output", "thought", "\x1b[2J", "a\nb", "\u2028"]
-)
+strange = ["", "\ud800", "\x1b[2J", "a\nb", "\u2028", "../x", "v1_b", "503", "STOP", "OTHER"]
+known = ["text", "type", "error", "id", "completed", "failed", "model_output", "thought"]
+events_known = ["interaction.completed", "step.delta", "step.start"]
+words = st.sampled_from([*strange, *known, *events_known])
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | words | st.text(max_size=8)
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4), max_leaves=8
