@@ -90,11 +90,11 @@ class Chat:
         arrived: list[str] = []
         try:
             turn, repair = self._complete(prepared, self._receive(transport.send(prepared.request), arrived))
-            return _Received(self._record(prepared, turn), repair)
         except BaseException as error:
             if arrived or isinstance(error, NoUsableReply | ReplyBlocked):
                 self._keep(prepared, "".join(arrived), error)
             raise
+        return _Received(self._record(prepared, turn), repair)
 
     def _receive(self, events: Iterator[str | Reply], arrived: list[str]) -> Reply:
         for event in events:

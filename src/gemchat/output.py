@@ -7,11 +7,14 @@ the interpreter has nothing left to complain about when it ends.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TextIO
 
 from gemchat.errors import OutputLost
+
+_OF_WRITING = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def write(stream: TextIO, text: str) -> None:
@@ -33,14 +36,12 @@ def write_bytes(data: bytes) -> None:
         _give_up(sys.stdout, error)
 
 
-def failure() -> OutputLost | None:
-    """The failure of stdout that something else ran into, if that was it: what it wrote is still to be written."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _drain(sys.stdout)
-        return _lost(error)
-    return None
+def lost(error: OSError) -> OutputLost | None:
+    """What others who print ran into, if that was it; an error about a file of ours would name it."""
+    if error.filename is not None or error.errno not in _OF_WRITING:
+        return None
+    _drain(sys.stdout)
+    return _lost(error)
 
 
 def _give_up(stream: TextIO, error: OSError) -> None:

@@ -83,7 +83,7 @@ def run(arguments: Sequence[str], here: Surroundings) -> int:
     except SystemExit:  # how typer and rich leave when nobody reads any more
         return 0
     except OSError as error:
-        return _failed(output.failure() or _bug(error, here), arguments)
+        return _failed(output.lost(error) or _bug(error, here), arguments)
     except Exception as error:  # noqa: BLE001  the edge: a bug is logged and named, not thrown at the user
         return _failed(_bug(error, here), arguments)
     return code if isinstance(code, int) else 0
