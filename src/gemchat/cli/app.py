@@ -16,7 +16,7 @@ from gemchat import __version__, output
 from gemchat.cli import commands, inspect, local, review, sessions, talk
 from gemchat.cli.demo import demo
 from gemchat.cli.surroundings import Surroundings
-from gemchat.config import state_directory
+from gemchat.config import api_key, has_key, state_directory
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
 from gemchat.view import View
 
@@ -101,10 +101,16 @@ def _bug(error: Exception, here: Surroundings) -> GemchatError:
     except ConfigError as unusable:
         return unusable
     try:
-        _append(log, "".join(traceback.format_exception(error)))
+        _append(log, _without_key("".join(traceback.format_exception(error)), here))
     except OSError:
         return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"{log} could not be written.")
     return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"Please report it with: {log}")
+
+
+def _without_key(text: str, here: Surroundings) -> str:
+    """No message is meant to hold the key, but a bug is what nobody meant."""
+    key = api_key(here.environ).strip() if has_key(here.environ) else ""
+    return text.replace(key, "***") if key else text
 
 
 def _append(log: Path, text: str) -> None:
