@@ -46,8 +46,11 @@ ALLOWED = {
     "editor": {"errors"},
     "highlight": {"core"},
     "pager": set(),
-    "view": {"core", "diffview", "errors", "markdown", "pager", "prepare", "report", "turnview"},
+    "view": {"core", "diffview", "errors", "markdown", "output", "pager", "prepare", "report", "turnview"},
     "gemini": {"core", "errors"},
+    "retry": {"core", "errors"},
+    "output": {"errors"},
+    "stored": {"config", "core"},
     "local": {"atomic", "core", "errors"},
     "__init__": set(),
 }

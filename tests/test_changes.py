@@ -11,7 +11,7 @@ from gemchat import changes
 from gemchat.blobs import sha256
 from gemchat.core import history
 from gemchat.core.model import Session
-from gemchat.errors import EditConflict, NothingPending, WorkspaceError
+from gemchat.errors import EditConflict, Ended, NothingPending, WorkspaceError
 from gemchat.project import Project
 from gemchat.store import Store
 from gemchat.workspace import Workspace
@@ -28,14 +28,15 @@ class Crash(BaseException):
 class CrashingWorkspace(Workspace):
     """Writes or deletes a number of files, then the process is gone."""
 
-    def __init__(self, root: Path, steps: int) -> None:
+    def __init__(self, root: Path, steps: int, crash: BaseException | None = None) -> None:
         super().__init__(root)
         self.steps = steps
+        self.crash = crash or Crash()
 
     def _step(self) -> None:
         self.steps -= 1
-        if self.steps < 0:
-            raise Crash
+        if self.steps == -1:
+            raise self.crash
 
     def write(self, path: str, data: bytes) -> None:
         self._step()
@@ -55,10 +56,10 @@ def notes() -> list[str]:
 def open_project(tmp_path: Path, project_root: Path, notes: list[str]) -> Callable[..., Project]:
     """A project with a pending change of three files, one of them new."""
 
-    def opened(steps: int = 1000) -> Project:
+    def opened(steps: int = 1000, crash: BaseException | None = None) -> Project:
         return Project(
             store=Store(tmp_path / "state", project_root, notes.append),
-            workspace=CrashingWorkspace(project_root, steps),
+            workspace=CrashingWorkspace(project_root, steps, crash),
             session="main",
             clock=lambda: 0.0,
             note=notes.append,
@@ -123,6 +124,24 @@ def test_an_interrupted_undo_is_completed_or_never_was(
     session = open_project().load()
     assert on_disk(project_root) == (OLD if steps else NEW)
     assert len(history.undo_stack(session).redo) == (1 if steps else 0)
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), Ended(15)], ids=repr)
+@pytest.mark.parametrize("steps", range(3))
+def test_an_apply_or_undo_that_the_user_stops_has_not_happened(
+    open_project: Callable[..., Project], project_root: Path, steps: int, interrupt: BaseException
+) -> None:
+    before = open_project().load()
+    with pytest.raises(type(interrupt)):
+        changes.apply(open_project(steps, interrupt))
+    assert on_disk(project_root) == OLD
+    assert open_project().load() == before
+    changes.apply(open_project())
+    applied = open_project().load()
+    with pytest.raises(type(interrupt)):
+        changes.undo(open_project(steps, interrupt))
+    assert on_disk(project_root) == NEW
+    assert open_project().load() == applied
 
 
 def test_what_somebody_wrote_after_the_crash_is_left_alone(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> None:
-    from gemchat.cli.app import main as run_process
+    try:
+        from gemchat.cli.app import main as run_process
 
-    sys.exit(run_process())
+        code = run_process()
+    except KeyboardInterrupt:
+        code = 130
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said; the interpreter would print a traceback
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,15 @@ from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
 from gemchat.core.picking import Selection, selection
-from gemchat.errors import EditConflict, NothingPending, NothingToUndo, NotText, UsageError, WorkspaceError
+from gemchat.errors import (
+    EditConflict,
+    Ended,
+    NothingPending,
+    NothingToUndo,
+    NotText,
+    UsageError,
+    WorkspaceError,
+)
 from gemchat.project import Project
 
 
@@ -216,17 +224,16 @@ def _write(
     change = _newest(session)
     before = replace(session, journal=session.journal[:-1])
     project.store.save(replace(before, intent=change))
-    written: list[tuple[str, str | None]] = []
     try:
-        for path, expected, target in steps:
+        for path, _, target in steps:
             project.put_version(path, target)
-            written.append((path, expected))
-    except WorkspaceError:
-        for path, expected in reversed(written):
-            project.put_version(path, expected)
+        project.store.save(session)
+    except (WorkspaceError, KeyboardInterrupt, Ended):
+        for path, expected, target in reversed(steps):
+            if project.version(path) == target:
+                project.put_version(path, expected)
         project.store.save(before)
         raise
-    project.store.save(session)
     return change
 
 

@@ -6,7 +6,7 @@ received of any other is kept as incomplete, outside the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -90,18 +90,26 @@ class Chat:
     def _converse(self, transport: Transport, prepared: Prepared) -> _Received:
         arrived: list[str] = []
         try:
-            for event in transport.send(prepared.request):
-                if isinstance(event, Reply):
-                    turn, repair = self._complete(prepared, event)
-                    return _Received(self._record(prepared, turn), repair)
-                arrived.append(event)
-                self.on_text(event)
+            turn, repair = self._complete(prepared, self._receive(transport.send(prepared.request), arrived))
         except BaseException as error:
             if arrived or isinstance(error, NoUsableReply | ReplyBlocked):
-                problem = error.message if isinstance(error, GemchatError) else "interrupted"
-                self._record(prepared, self._incomplete(prepared, "".join(arrived), problem))
+                self._keep(prepared, "".join(arrived), error)
             raise
+        return _Received(self._record(prepared, turn), repair)
+
+    def _receive(self, events: Iterator[str | Reply], arrived: list[str]) -> Reply:
+        for event in events:
+            if isinstance(event, Reply):
+                return event
+            arrived.append(event)
+            self.on_text(event)
         raise Unavailable("the service ended the answer without completing it")
+
+    def _keep(self, prepared: Prepared, text: str, error: BaseException) -> None:
+        problem = error.message if isinstance(error, GemchatError) else "interrupted"
+        turn = self._record(prepared, self._incomplete(prepared, text, problem))
+        if text and isinstance(error, Unavailable):
+            self.project.note(f"the part of the answer that arrived is kept: gemchat show {turn.id}")
 
     def _complete(self, prepared: Prepared, reply: Reply) -> _Received:
         content = None if reply.content is None else self._stored(reply.content.encode())
@@ -109,7 +117,7 @@ class Chat:
             self._incomplete(prepared, reply.text, ""),
             status="complete",
             usage=reply.usage,
-            remote=Remote(interaction=reply.interaction, content=content),
+            remote=Remote(interaction=reply.interaction, content=content, service=prepared.ask.service),
         )
         return self._with_proposal(prepared, turn) if turn.mode == "edit" else _Received(turn, None)
 

@@ -96,8 +96,8 @@ OPTIONS = (
         "What a model costs in US dollars per million tokens.", shared=True,
     ),
     Option(
-        "deadline", "seconds, more than 0", Seconds, "How long a whole turn may take, retries included.",
-        default=300.0, shared=True,
+        "deadline", "seconds, more than 0", Seconds, "How long after its start a request may be tried again.",
+        default=120.0, shared=True,
     ),
     Option("check", "a command", Name, "What `edit --check` runs, for every edit; `--check ''` runs none."),
     Option(

@@ -16,9 +16,10 @@
     │   ├── NothingToUndo
     │   ├── EditConflict
     │   ├── OutsideProject
-    │   ├── SecretFound
-    │   ├── TooLarge
-    │   └── NotText
+    â   âââ SecretFound
+    â   âââ TooLarge
+    â   âââ NotText
+    â   âââ OutputLost                what was to be printed could not be
     ├── RequestRefused        6   the service said no and will say no again
     │   ├── ReplyBlocked
     │   └── ChainLost             the service no longer knows the conversation (handled, never shown)
@@ -28,6 +29,8 @@
         └── ProposalRejected
 
 `message` says what and where, `hint` what to do about it. Both are plain text.
+
+`Ended` is no failure: somebody asked the process to end.
 """
 
 from __future__ import annotations
@@ -118,6 +121,10 @@ class NotText(WorkspaceError):
     pass
 
 
+class OutputLost(WorkspaceError):
+    pass
+
+
 class RequestRefused(GemchatError):
     exit_code = 6
 
@@ -131,7 +138,19 @@ class ChainLost(RequestRefused):
 
 
 class Unavailable(GemchatError):
+    """`passing` says that the same request may be sent again: it was not carried out, and may be next time.
+
+    `retry_after` is for how many seconds the service wants to be left alone, if it said so.
+    """
+
     exit_code = 7
+
+    def __init__(
+        self, message: str, hint: str = "", *, passing: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, hint)
+        self.passing = passing
+        self.retry_after = retry_after
 
 
 class NoUsableReply(GemchatError):
@@ -144,3 +163,11 @@ class ReplyTruncated(NoUsableReply):
 
 class ProposalRejected(NoUsableReply):
     pass
+
+
+class Ended(BaseException):
+    """A signal other than Ctrl-C asked the process to end."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(signal)
+        self.exit_code = 128 + signal

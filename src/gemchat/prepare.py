@@ -52,7 +52,8 @@ class Ask(Value, frozen=True):
     """What the user asked for. `paths` are project paths; none means the files of the turn before.
 
     `encoding` is that of `paths` and `context` from now on; `outside` are those of them that are allowed although
-    they are outside the project. `allow_secret` lets credentials leave with this turn.
+    they are outside the project. `allow_secret` lets credentials leave with this turn. `service` stands for the
+    address and the key that will be used, without revealing the key.
     """
 
     mode: Mode
@@ -66,6 +67,7 @@ class Ask(Value, frozen=True):
     thinking: str | None = None
     stream: bool = True
     restart: str = ""
+    service: str | None = None
     repair: Repair | None = None
     policy: Policy = Policy()
     attach_limit: int = ATTACH_LIMIT
@@ -144,6 +146,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         repairs=ask.repair is not None,
         failed=ask.repair.failed if ask.repair else (),
         restart=ask.restart or _read_anew(session, targets),
+        service=ask.service,
     )
     by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
     decision = plan(session, wish, project.text_of(by_hash), ask.policy, project.clock())

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from gemchat.blobs import sha256
 from gemchat.core import history
-from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Remote, Session, Turn
+from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Session, Turn
 from gemchat.core.textfile import UTF_8, decode
 from gemchat.errors import NotText, WorkspaceError
 from gemchat.store import DEFAULT_SESSION, Store, unknown
@@ -69,7 +69,7 @@ class Project:
                 session = self.with_change(session, "stale", dropped)
             if turn.status != "incomplete" and turn.parent != session.head:
                 self.note("another terminal used this session meanwhile; both turns are kept")
-                turn = replace(turn, parent=session.head, remote=Remote())
+                turn = replace(turn, parent=session.head, remote=replace(turn.remote, detached=True))
             turn = _numbered(turn, session)
             head = session.head if turn.status == "incomplete" else turn.id
             sticky = tuple(dict.fromkeys((*session.context, *context)))

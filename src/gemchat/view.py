@@ -6,11 +6,11 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 
 from __future__ import annotations
 
-import os
+import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from gemchat import report
 from gemchat.core.contents import to_json
@@ -18,7 +18,8 @@ from gemchat.core.diff import Hunk
 from gemchat.core.model import Change, Turn
 from gemchat.core.visible import harmless_json, visible
 from gemchat.diffview import DiffPrinter, counted, patch_bytes, summary
-from gemchat.errors import GemchatError
+from gemchat.errors import GemchatError, OutputLost
+from gemchat.output import write, write_bytes
 from gemchat.pager import through_pager
 from gemchat.prepare import Prepared
 from gemchat.turnview import describe_comparison, describe_sent, describe_usage, details
@@ -44,23 +45,24 @@ class View:
         self._status: Status | None = None
         self._mid_line = False
         self._paging = False
+        self._lost: OutputLost | None = None
 
     def note(self, text: str) -> None:
         """A line about what happens, unless the user wants none."""
         if not self.quiet:
-            _write(sys.stderr, f"gemchat: {visible(text)}\n")
+            write(sys.stderr, f"gemchat: {visible(text)}\n")
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
-            _write(sys.stderr, f"{harmless_json(to_json(report.error_json(error)))}\n")
+            write(sys.stderr, f"{harmless_json(to_json(report.error_json(error)))}\n")
             return
-        _write(sys.stderr, f"gemchat: {visible(error.message)}\n")
+        write(sys.stderr, f"gemchat: {visible(error.message)}\n")
         if error.hint:
-            _write(sys.stderr, f"{visible(error.hint)}\n")
+            write(sys.stderr, f"{visible(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
         """UTF-8 whatever the locale, and nothing in it that could act on a terminal."""
-        _write_bytes(f"{harmless_json(to_json(value))}\n".encode())
+        write_bytes(f"{harmless_json(to_json(value))}\n".encode())
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -69,7 +71,10 @@ class View:
             return
         if not sys.stdout.isatty():
             self._mid_line = not text.endswith("\n")
-            _write(sys.stdout, text)
+            try:
+                write(sys.stdout, text)
+            except OutputLost as error:
+                self._lost = error
             return
         if self._markdown is None:
             from gemchat.markdown import MarkdownStream
@@ -79,32 +84,51 @@ class View:
 
     @contextmanager
     def answer(self, model: str) -> Iterator[None]:
-        """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens."""
+        """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens.
+
+        An answer that cannot be written is an error afterwards: by then it is in the session and can be shown.
+        """
         self._wait(f"waiting for {model} …")
         try:
             yield
+            if self._lost is not None:
+                raise self._lost
         finally:
             self._stop_waiting()
             if self._markdown is not None:
                 self._markdown.close()
                 self._markdown = None
             if self._mid_line:
-                _write(sys.stdout, "\n")
+                write(sys.stdout, "\n")
                 self._mid_line = False
+
+    def pause(self, seconds: float, sleep: Callable[[float], None]) -> None:
+        """Waits; where a terminal shows that something is waited for, it counts down."""
+        status = self._status
+        if status is None:
+            sleep(seconds)
+            return
+        waiting = status.status
+        for left in range(math.ceil(seconds), 0, -1):
+            status.update(f"trying again in {left} s …")
+            step = min(1.0, seconds)
+            sleep(step)
+            seconds -= step
+        status.update(waiting)
 
     def output(self, data: bytes) -> None:
         """What a command of the user's prints, as it is: a result."""
-        _write_bytes(data)
+        write_bytes(data)
 
     def beside(self, data: bytes) -> None:
         """What a command prints that only checks something: beside the result."""
         if not self.quiet:
-            _write(sys.stderr, data.decode("utf-8", "replace"))
+            write(sys.stderr, data.decode("utf-8", "replace"))
 
     def explanation(self, text: str) -> None:
         """Why an edit is proposed: beside the result, not part of it."""
         if text and not self.quiet:
-            _write(sys.stderr, f"{visible(text.strip())}\n\n")
+            write(sys.stderr, f"{visible(text.strip())}\n\n")
 
     def turn(self, turn: Turn, session: str) -> None:
         """One line on what was sent and what it cost, or all there is to say."""
@@ -126,15 +150,15 @@ class View:
             lines.append(f"  {describe_comparison(plan.comparison)}")
         lines += [f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes]
         lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
-        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+        write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False, side_by_side: bool = False) -> None:
         """Numbered hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
         terminal = self._on_terminal()
         if patch and terminal:
-            _write(sys.stdout, visible(report.patch(diffs)))
+            write(sys.stdout, visible(report.patch(diffs)))
         elif patch or not (terminal or self._color == "always"):
-            _write_bytes(patch_bytes(diffs))
+            write_bytes(patch_bytes(diffs))
         else:
             DiffPrinter(self._console(), side_by_side=side_by_side).print(diffs)
 
@@ -171,15 +195,15 @@ class View:
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
             added, removed = diff.counts
-            _write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
-        _write(sys.stdout, f"{summary(diffs)}\n")
+            write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
+        write(sys.stdout, f"{summary(diffs)}\n")
 
     def change(self, change: Change) -> None:
         if self.as_json:
             self.json(report.change_json(change))
             return
         for file in change.files:
-            _write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
+            write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
 
     def overview(self, state: report.Overview) -> None:
         lines = [f"session   {state.session}, {counted(state.turns, 'turn')}"]
@@ -191,18 +215,18 @@ class View:
         if state.context:
             lines.append(f"context   {', '.join(state.context)}")
         lines.append(f"tokens    {describe_usage(state.usage)}")
-        _write(sys.stdout, visible("\n".join(lines)) + "\n")
+        write(sys.stdout, visible("\n".join(lines)) + "\n")
 
     def lines(self, lines: Iterable[str]) -> None:
         """A result that is a list."""
-        _write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
+        write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
 
     def document(self, text: str) -> None:
         """A text that is the result: harmless on a terminal, itself in a pipe."""
         if sys.stdout.isatty():
-            _write(sys.stdout, visible(text))
+            write(sys.stdout, visible(text))
         else:
-            _write_bytes(text.encode("utf-8", "replace"))
+            write_bytes(text.encode("utf-8", "replace"))
 
     def exchange(self, turn: Turn, head: Iterable[str], diffs: Sequence[report.FileDiff]) -> None:
         """One turn as it was: the question, the answer or the raw reply that could not be used, the change."""
@@ -219,12 +243,12 @@ class View:
         elif reply:
             self.document(reply if reply.endswith("\n") else f"{reply}\n")
         if diffs:
-            _write(sys.stdout, "\n")
+            write(sys.stdout, "\n")
             self.diff(diffs)
 
     def sessions(self, names: Sequence[str], current: str) -> None:
         for name in names:
-            _write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
+            write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
 
     def _wait(self, text: str) -> None:
         if self.quiet or self.as_json or not sys.stderr.isatty():
@@ -272,27 +296,3 @@ def _state(target: report.TargetState) -> str:
             "absent": "does not exist",
         }[target.state]
     return words if target.proposal == "none" else f"{words}; proposal {target.proposal}"
-
-
-def _write(stream: TextIO, text: str) -> None:
-    """Writes at once; when nobody reads any more, the rest is not written and the work goes on."""
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        _drain(stream)
-
-
-def _write_bytes(data: bytes) -> None:
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        _drain(sys.stdout)
-
-
-def _drain(stream: TextIO) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)

@@ -38,6 +38,7 @@ class Gemchat:
     capture: pytest.CaptureFixture[str]
     requests: list[Exchange] = field(default_factory=list)
     has_local: bool = False
+    slept: list[float] = field(default_factory=list)
 
     def __call__(self, *arguments: str, directory: Path | None = None) -> Result:
         here = Surroundings(
@@ -45,6 +46,8 @@ class Gemchat:
             directory=directory or self.root,
             clock=lambda: 1_800_000_000.0,
             has_local=lambda _: self.has_local,
+            sleep=self.slept.append,
+            draw=lambda: 0.0,
         )
         self.capture.readouterr()
         code = run(arguments, here)

@@ -150,9 +150,21 @@ def test_what_there_is_no_chain_for_restarts() -> None:
         plan(script, replace(base, backend="contents")).reason == "the conversation moves to the contents backend"
     )
     assert plan(script, replace(base, model="n")).reason == "the model changes from m to n"
-    script.turn(remote=Remote())
-    assert plan(script, base).reason == "turns from two terminals are joined"
-    assert plan(script, base).route == "restart"
+    for apart in (Remote(), Remote(interaction="v1_2", detached=True)):
+        script.turn(remote=apart)
+        assert plan(script, base).reason == "turns from two terminals are joined"
+        assert plan(script, base).route == "restart"
+
+
+def test_a_chain_belongs_to_a_key_and_an_address() -> None:
+    script = Script()
+    script.turn(files={"a": "A"}, remote=Remote(interaction="v1_1", service="one"))
+    assert plan(script, replace(wish(a="A"), service="one")).route == "continue"
+    assert plan(script, replace(wish(a="A"), service=None)).route == "continue"
+    moved = plan(script, replace(wish(a="A"), service="two"))
+    assert (moved.route, moved.reason) == ("restart", "the API key or the address of the service changed")
+    script.turn(remote=Remote(interaction="v1_2"))
+    assert plan(script, replace(wish(a="A"), service="two")).route == "continue", "recorded before marks were"
 
 
 def rewritten(script: Script, wanted: Wish) -> Plan:

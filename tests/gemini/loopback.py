@@ -1,8 +1,9 @@
 """A scripted service on 127.0.0.1: it records every request and gives the answers that were enqueued, in order.
 
 An answer is a status, headers and the pieces of a body; an event stream is an answer whose pieces arrive one by
-one. `after` says how the body ends: properly, by cutting the connection, or by holding it open; status 0 is no
-answer at all. What the bodies mean is the tests' business.
+one. `delay` is before all of it, `pause` after each piece, in seconds. `after` says how the body ends: properly,
+by cutting the connection, or by holding it open; status 0 is no answer at all. What the bodies mean is the tests'
+business.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Answer(Struct, frozen=True):
     headers: Mapping[str, str] = MappingProxyType({})
     after: Literal["end", "cut", "hold"] = "end"
     chunked: bool = False
+    delay: float = 0.0
     pause: float = 0.0
 
 
@@ -97,6 +99,11 @@ class Service:
     def enqueue(self, *answers: Answer) -> None:
         self._answers.extend(answers)
 
+    def forget(self) -> None:
+        """Whatever was seen, and answers that nobody asked for."""
+        self.seen.clear()
+        self._answers.clear()
+
     def take(self, seen: Seen) -> Answer:
         self.seen.append(seen)
         return self._answers.popleft() if self._answers else as_json({"error": {"message": "no answer"}}, 599)
@@ -134,6 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         is_form = "urlencoded" in (self.headers.get("Content-Type") or "")
         body = raw.decode() if is_form else json.loads(raw) if raw else None
         answer = self.next_answer(Seen(self.command, self.path, dict(self.headers.items()), body))
+        time.sleep(answer.delay)
         if answer.status:
             self._send(answer)
         self._finish(answer)

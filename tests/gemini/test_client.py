@@ -57,6 +57,31 @@ def test_a_base_url_must_be_one(url: str) -> None:
         check_base_url(url)
 
 
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("https://example.com", True),
+        ("http://localhost:80", True),
+        ("http://127.8.8.8", True),
+        ("http://[::1]:80/x", True),
+        ("http://example.com", False),
+        ("HTTP://example.com", False),
+        ("http://localhost.example.com", False),
+        ("http://127.0.0.1.example.com", False),
+        ("http://localhost@example.com", False),
+        ("http://0.0.0.0", False),
+        ("http://192.168.0.1", False),
+    ],
+)
+def test_without_tls_only_this_machine_is_trusted(url: str, safe: bool) -> None:
+    if safe:
+        assert check_base_url(url) == url
+    else:
+        with pytest.raises(ConfigError, match="plain http"):
+            check_base_url(url)
+    assert check_base_url(url, insecure=True) == url
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_request_carries_the_key_and_gemchats_name(service: Service, backend: Backend) -> None:
     service.enqueue(good(backend))

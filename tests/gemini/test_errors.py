@@ -11,7 +11,7 @@ import pytest
 from google.genai import _interactions_continuation, _interactions_errors, errors
 
 from gemchat.errors import Unavailable
-from gemchat.gemini.errors import Asked, cut_short, translate, translated
+from gemchat.gemini.errors import Asked, cut_short, reported, translate, translated
 
 from .script import KEY, assert_fit_to_show
 
@@ -107,3 +107,78 @@ def test_a_bad_certificate_is_told_without_the_library_lines() -> None:
 
 def test_the_key_never_shows_in_what_a_request_was_judged_by() -> None:
     assert KEY not in repr(ASKED)
+
+
+class Response:
+    def __init__(self, **headers: str) -> None:
+        self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
+
+
+def refused(status: int, details: object = (), **headers: str) -> Unavailable:
+    error = blank(errors.APIError)
+    error.code, error.details = status, {"error": {"message": "no", "details": list(details)}}  # type: ignore[call-overload]
+    error.response = Response(**headers)
+    ours = translate(error, ASKED)
+    assert isinstance(ours, Unavailable)
+    return ours
+
+
+@pytest.mark.parametrize(
+    ("headers", "details", "seconds"),
+    [
+        ({}, [], None),
+        ({"retry_after": "7"}, [], 7.0),
+        ({"retry_after": "0"}, [], 0.0),
+        ({"retry_after": "99999999999999999999"}, [], 366 * 86400.0),
+        ({"retry_after": "soon"}, [], None),
+        ({"retry_after": "-5"}, [], None),
+        ({}, [{"retryDelay": "34.07s"}], 34.07),
+        ({"retry_after": "7"}, [{"retryDelay": "34.07s"}], 34.07),
+        ({}, [{"retryDelay": {}}, 5], None),
+        ({"retry_after": "Mon, 30 Nov 2026 08:01:30 GMT", "date": "Mon, 30 Nov 2026 08:00:00 GMT"}, [], 90.0),
+        ({"retry_after": "Mon, 30 Nov 2026 07:00:00 GMT", "date": "Mon, 30 Nov 2026 08:00:00 GMT"}, [], 0.0),
+        ({"retry_after": "Mon, 30 Nov 2026 08:01:30 GMT"}, [], None),
+        ({"retry_after": "Mon, 30 Nov 2026 08:01:30 -0000", "date": "Mon, 30 Nov 2026 08:00:00 GMT"}, [], None),
+    ],
+)
+def test_how_long_the_service_wants_to_be_left_alone(
+    headers: dict[str, str], details: list[object], seconds: float | None
+) -> None:
+    for status in (429, 503):
+        ours = refused(status, details, **headers)
+        assert (ours.passing, ours.retry_after) == (True, seconds)
+
+
+@pytest.mark.parametrize(
+    ("error", "passing"),
+    [
+        (httpx2.ConnectError("[Errno 111] Connection refused"), True),
+        (httpx2.ConnectTimeout("timed out"), True),
+        (httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), False),
+        (httpx2.ReadTimeout("timed out"), False),
+        (httpx2.ReadError("reset"), False),
+        (httpx2.RemoteProtocolError("peer closed connection"), False),
+        (httpx2.ProxyError("403 Forbidden"), False),
+    ],
+)
+def test_only_what_never_reached_the_service_passes(error: Exception, passing: bool) -> None:
+    plain = translate(error, ASKED)
+    wrapped = blank(
+        _interactions_errors.APITimeoutError
+        if isinstance(error, httpx2.TimeoutException)
+        else _interactions_errors.APIConnectionError
+    )
+    wrapped.__cause__ = error
+    for ours in (plain, translate(wrapped, ASKED)):
+        assert isinstance(ours, Unavailable)
+        assert ours.passing is passing
+
+
+@pytest.mark.parametrize(
+    ("code", "passing"),
+    [("overloaded", True), ("503", True), (429, True), ("huh", False), (None, False), (7, False)],
+)
+def test_a_failure_reported_within_an_answer_passes_if_it_has_a_known_reason(code: object, passing: bool) -> None:
+    ours = reported(code, "no", ASKED)
+    assert isinstance(ours, Unavailable)
+    assert ours.passing is passing

@@ -56,7 +56,7 @@ FAULTS = {
     "418 empty": Fault(Answer(status=418), RequestRefused, "HTTP 418"),
     "408": Fault(as_json(api_error(408, "slow"), 408), Unavailable, "not available: slow"),
     "429": Fault(as_json(api_error(429, "calm"), 429, Retry_After="7"), Unavailable, "calm", "in 7 s."),
-    "429 body": Fault(as_json(api_error(429, "calm", [5, RETRY]), 429), Unavailable, "quota", "in 34 s."),
+    "429 body": Fault(as_json(api_error(429, "calm", [5, RETRY]), 429), Unavailable, "quota", "in 35 s."),
     "429 date": Fault(as_json(api_error(429, ""), 429, Retry_After="Mon, 1"), Unavailable, "HTTP 429", "quota"),
     "500": Fault(as_json({"error": {"code": "internal", "message": "ouch"}}, 500), Unavailable, "ouch"),
     "500 empty": Fault(

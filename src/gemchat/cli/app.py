@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from gemchat import __version__
+from gemchat import __version__, output
 from gemchat.apikey import own_keys
 from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
 from gemchat.cli.demo import demo
@@ -20,7 +21,7 @@ from gemchat.cli.usage import usage
 from gemchat.config import state_directory
 from gemchat.core.secrets import redacted
 from gemchat.core.visible import visible
-from gemchat.errors import ConfigError, GemchatError, UsageError, WorkspaceError
+from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
 from gemchat.view import View
 
 INTERRUPTED = 130
@@ -87,6 +88,12 @@ def run(arguments: Sequence[str], here: Surroundings) -> int:
         return _failed(UsageError(error.format_message(), "See: gemchat --help"), arguments, here)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except Ended as ended:
+        return ended.exit_code
+    except SystemExit:  # how typer and rich leave when nobody reads any more
+        return 0
+    except OSError as error:
+        return _failed(output.lost(error) or _bug(error, here), arguments)
     except Exception as error:  # noqa: BLE001  the edge: a bug is logged and named, not thrown at the user
         return _failed(_bug(error, here), arguments, here)
     return code if isinstance(code, int) else 0
@@ -124,12 +131,24 @@ def _append(log: Path, text: str) -> None:
 
 def main() -> int:
     """One command line of this process."""
+    prepare_signals()
     prepare_streams()
     try:
         here = Surroundings()
     except FileNotFoundError:
         return _failed(WorkspaceError("the current directory does not exist any more"), sys.argv[1:])
     return run(sys.argv[1:], here)
+
+
+def prepare_signals() -> None:
+    """To be ended is like Ctrl-C: what was received is kept, the terminal as it was, nothing half done."""
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup wants SIGHUP to be ignored
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: object) -> None:
+    raise Ended(number)
 
 
 def prepare_streams() -> None:

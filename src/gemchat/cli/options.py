@@ -105,3 +105,6 @@ SideBySide: TypeAlias = Annotated[
     bool, typer.Option("--side-by-side", help="Old and new beside each other, where the terminal is wide.")
 ]
 Pager: TypeAlias = Annotated[bool, typer.Option("--pager", help="Show long output in $PAGER, on a terminal.")]
+Insecure: TypeAlias = Annotated[
+    bool, typer.Option("--insecure", help="Allow a plain http base URL that is not on this machine.")
+]

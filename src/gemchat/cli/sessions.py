@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from gemchat.cli import options
-from gemchat.cli.surroundings import opened
+from gemchat.cli.surroundings import Surroundings, opened
 from gemchat.core.model import Session
-from gemchat.errors import SessionError
+from gemchat.diffview import counted
+from gemchat.errors import GemchatError, SessionError
 from gemchat.project import Project
 from gemchat.store import DEFAULT_SESSION, check_name, unknown
+from gemchat.stored import stored
 from gemchat.view import View
 
 app = typer.Typer(help="List, use, rename and remove sessions.", invoke_without_command=True)
@@ -84,14 +86,39 @@ def rename(
 def remove(
     ctx: typer.Context,
     name: options.ExistingSession,
+    keep_remote: Annotated[
+        bool, typer.Option("--keep-remote", help="Leave what the service has stored of it where it is.")
+    ] = False,
+    insecure: options.Insecure = False,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
-    """Remove a session with everything it remembers; files are not touched."""
+    """Remove a session with everything it remembers, here and at the service; files are not touched."""
     view, place = opened(ctx, root=project, as_json=as_json)
+    session = None if keep_remote else place.store.load(name)
+    if session is not None:
+        _remove_remote(ctx.obj, view, place, session, insecure=insecure)
     with place.store.lock():
+        if session is not None and place.store.load(name) != session:
+            raise SessionError(f"session {name} was used meanwhile; it is not removed", "Try again.")
         place.store.remove(name)
     _told(view, place, f"removed session {name}")
+
+
+def _remove_remote(here: Surroundings, view: View, place: Project, session: Session, *, insecure: bool) -> None:
+    """The service first: were the session removed before, nobody would know any more what else to remove."""
+    wanted = here.settings(place.workspace.root, backend="interactions", insecure="true" if insecure else None)
+    found = stored(session, here.service(wanted))
+    if found.here:
+        view.note(f"removing {counted(len(found.here), 'stored answer')} from the service")
+        try:
+            here.delete(found.here, wanted, view)
+        except GemchatError as error:
+            error.hint = f"{error.hint} To remove the session on this machine only, add --keep-remote.".strip()
+            raise
+    if found.elsewhere:
+        answers = counted(len(found.elsewhere), "stored answer")
+        view.note(f"{answers} of another key or address cannot be removed with this one")
 
 
 def _told(view: View, place: Project, text: str) -> None:

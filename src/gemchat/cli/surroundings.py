@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from msgspec.structs import replace
 
+from gemchat import retry
 from gemchat.apikey import api_key, has_key, own_keys
 from gemchat.config import (
     LOCAL_MODEL,
@@ -20,6 +23,7 @@ from gemchat.config import (
     Settings,
     config_directory,
     resolve,
+    service_mark,
     settings,
     state_directory,
 )
@@ -27,12 +31,15 @@ from gemchat.configfile import PROJECT_FILE, USER_FILE, read_settings
 from gemchat.core.economics import RELATIVE, Policy
 from gemchat.core.model import Transport
 from gemchat.core.prices import price_of
+from gemchat.errors import ChainLost
 from gemchat.project import Project
+from gemchat.retry import Patience, Retrying
 from gemchat.store import Store, project_directory
 from gemchat.view import View
 from gemchat.workspace import Workspace, find_root
 
 if TYPE_CHECKING:
+    from gemchat.gemini import ContentsTransport, InteractionsTransport
     from gemchat.local.serve import Place
 
 
@@ -51,6 +58,10 @@ class Surroundings:
     directory: Path = field(default_factory=Path.cwd)
     clock: Callable[[], float] = time.time
     has_local: Callable[[Mapping[str, str]], bool] = _has_local
+    sleep: Callable[[float], None] = time.sleep
+    ticks: Callable[[], float] = time.monotonic
+    draw: Callable[[], float] = random.random
+    idle_timeout: float | None = None
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
@@ -113,18 +124,58 @@ class Surroundings:
         named = {"GEMCHAT_LOCAL_MODEL": chosen.local_path, "GEMCHAT_LOCAL_URL": chosen.local_url}
         return {**self.environ, **{variable: value or "" for variable, value in named.items()}}
 
-    def connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
+    def service(self, wanted: Settings) -> str | None:
+        """What tells apart the places where a conversation can be kept; None if it cannot be known."""
+        if wanted.model == LOCAL_MODEL:
+            return None
+        if wanted.vertex:
+            return service_mark(f"vertex {wanted.project} {wanted.location}", wanted.base_url)
+        if not has_key(self.environ, self.user_file.parent):
+            return None
+        return service_mark(api_key(self.environ, self.user_file.parent), wanted.base_url)
+
+    def connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
         """A connection to the service. Loads the SDK, which takes longer than all the rest."""
         if wanted.model == LOCAL_MODEL:
-            return self._connect_locally(wanted, note)
+            return self._connect_locally(wanted, view.note)
+        return Retrying(self._gemini(wanted), self._patience(wanted, view))
+
+    def delete(self, interactions: Collection[str], wanted: Settings, view: View) -> None:
+        """Removes stored interactions from the service. What it does not know any more is no failure."""
+        from gemchat.gemini import InteractionsTransport
+
+        patience = self._patience(wanted, view)
+        with self._gemini(replace(wanted, backend="interactions")) as transport:
+            assert isinstance(transport, InteractionsTransport)
+            for interaction in interactions:
+                with suppress(ChainLost):
+                    list(patience.tried(partial(_deleted, transport, interaction)))
+
+    def _gemini(self, wanted: Settings) -> InteractionsTransport | ContentsTransport:
         if wanted.vertex:
             from gemchat.gemini import connect_vertex
 
-            return connect_vertex(wanted.backend, wanted.project, wanted.location, base_url=wanted.base_url)
+            where = (wanted.backend, wanted.project, wanted.location)
+            return connect_vertex(*where, base_url=wanted.base_url, insecure=wanted.insecure)
         key = api_key(self.environ, self.user_file.parent)
-        from gemchat.gemini import connect
+        from gemchat.gemini import IDLE_TIMEOUT, connect
 
-        return connect(wanted.backend, key=key, base_url=wanted.base_url)
+        return connect(
+            wanted.backend,
+            key=key,
+            base_url=wanted.base_url,
+            idle_timeout=self.idle_timeout or IDLE_TIMEOUT,
+            insecure=wanted.insecure,
+        )
+
+    def _patience(self, wanted: Settings, view: View) -> Patience:
+        return Patience(
+            note=view.note,
+            pause=lambda seconds: view.pause(seconds, self.sleep),
+            clock=self.ticks,
+            draw=self.draw,
+            policy=retry.Policy(deadline=wanted.deadline),
+        )
 
     def local_place(self) -> Place:
         """Where the user's local server says how to reach it."""
@@ -147,6 +198,11 @@ class Surroundings:
         from gemchat.gemini import connect
 
         return connect(wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS)
+
+
+def _deleted(transport: InteractionsTransport, interaction: str) -> Iterator[str]:
+    transport.delete(interaction)
+    yield interaction
 
 
 def opened(

@@ -18,7 +18,6 @@ from gemchat.cli.commands import edit_until
 from gemchat.cli.proposal import Review
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import Settings
-from gemchat.core.economics import Policy
 from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
 from gemchat.core.textfile import canonical
 from gemchat.errors import NotText, UsageError
@@ -49,22 +48,22 @@ def ask(
     encoding: options.Encoding = None,
     allow_secret: options.AllowSecret = False,
     allow_outside: options.AllowOutside = False,
+    insecure: options.Insecure = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    limit = None if attach_limit is None else str(attach_limit)
-    chosen = here.settings(
-        place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
+    chosen = _settings(
+        here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
     )
-    question = _question("ask", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
+    question = _question("ask", prompt, chosen, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, allow_secret=allow_secret)
     pages = (pager or chosen.pager) and view.pages
     shown = (lambda _: None) if pages else view.stream
-    chat = Chat(place, lambda: here.connect(chosen, view.note), on_text=shown)
+    chat = Chat(place, lambda: here.connect(chosen, view), on_text=shown)
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
@@ -112,6 +111,7 @@ def edit(
     encoding: options.Encoding = None,
     allow_secret: options.AllowSecret = False,
     allow_outside: options.AllowOutside = False,
+    insecure: options.Insecure = False,
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
@@ -120,14 +120,13 @@ def edit(
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
-    limit = None if attach_limit is None else str(attach_limit)
-    chosen = here.settings(
-        place.workspace.root, model=model, backend=backend, thinking=thinking, **{"attachments.limit": limit}
+    chosen = _settings(
+        here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
     )
-    question = _question("edit", prompt, chosen, here.policy(chosen), stream=not no_stream, restart=restart)
+    question = _question("edit", prompt, chosen, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
-    chat = Chat(place, lambda: here.connect(chosen, view.note))
+    chat = Chat(place, lambda: here.connect(chosen, view))
 
     def send(wanted: Ask) -> Turn:
         with view.answer(chosen.model):
@@ -148,7 +147,18 @@ def edit(
     return review.settle(send(question), apply_it=yes)
 
 
-def _question(mode: Mode, prompt: str, chosen: Settings, policy: Policy, *, stream: bool, restart: bool) -> Ask:
+def _settings(
+    here: Surroundings, place: Project, *, attach_limit: int | None, insecure: bool, **texts: str | None
+) -> Settings:
+    """What is in force with these options."""
+    limit = None if attach_limit is None else str(attach_limit)
+    more = {"attachments.limit": limit, "insecure": "true" if insecure else None}
+    return here.settings(place.workspace.root, **texts, **more)
+
+
+def _question(
+    mode: Mode, prompt: str, chosen: Settings, here: Surroundings, *, stream: bool, restart: bool
+) -> Ask:
     text, attachments = _prompt_and_attachments(prompt)
     return Ask(
         mode=mode,
@@ -156,7 +166,8 @@ def _question(mode: Mode, prompt: str, chosen: Settings, policy: Policy, *, stre
         model=chosen.model,
         backend=chosen.backend,
         attachments=attachments,
-        policy=policy,
+        policy=here.policy(chosen),
+        service=here.service(chosen),
         attach_limit=chosen.attachments_limit,
         thinking=chosen.thinking,
         stream=stream,

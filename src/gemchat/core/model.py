@@ -152,10 +152,16 @@ class Sent(Value, frozen=True):
 
 
 class Remote(Value, frozen=True):
-    """How a turn is continued: by its interaction id, or by the blob with the model's own content."""
+    """How a turn is continued: by its interaction id, or by the blob with the model's own content.
+
+    `service` stands for the address and the key under which that works; None in turns from before it was recorded.
+    `detached` says that the turn does not follow its parent on the service, so it cannot be continued.
+    """
 
     interaction: str | None = None
     content: str | None = None
+    service: str | None = None
+    detached: bool = False
 
 
 class Turn(Value, frozen=True, tag="turn"):

@@ -42,7 +42,8 @@ _SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 class Wish(Value, frozen=True):
     """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why.
 
-    `repairs` says that it asks again for the edits of the turn before, of which `failed` had no place.
+    `repairs` says that it asks again for the edits of the turn before, of which `failed` had no place. `service`
+    stands for whom it goes to and as whom, None where that is not known.
     """
 
     mode: Mode
@@ -55,6 +56,7 @@ class Wish(Value, frozen=True):
     repairs: bool = False
     failed: tuple[FailedEdit, ...] = ()
     restart: str = ""
+    service: str | None = None
 
 
 class Plan(Value, frozen=True):
@@ -154,8 +156,10 @@ def _no_chain(path: Sequence[Turn], turns: Sequence[Turn], wish: Wish) -> str:
         return f"the conversation moves to the {wish.backend} backend"
     if head.model != wish.model:
         return f"the model changes from {head.model} to {wish.model}"
-    if not (head.remote.interaction or head.remote.content):
+    if head.remote.detached or not (head.remote.interaction or head.remote.content):
         return "turns from two terminals are joined"
+    if head.remote.service and wish.service and head.remote.service != wish.service:
+        return "the API key or the address of the service changed"
     return ""
 
 

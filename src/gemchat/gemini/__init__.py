@@ -15,24 +15,31 @@ from gemchat.gemini.interactions import InteractionsTransport
 if TYPE_CHECKING:
     from google import genai
 
-__all__ = ["ContentsTransport", "InteractionsTransport", "connect", "connect_vertex"]
+__all__ = ["IDLE_TIMEOUT", "ContentsTransport", "InteractionsTransport", "connect", "connect_vertex"]
 
 
 def connect(
-    backend: Backend, *, key: str, base_url: str | None = None, idle_timeout: float = IDLE_TIMEOUT
+    backend: Backend,
+    *,
+    key: str,
+    base_url: str | None = None,
+    idle_timeout: float = IDLE_TIMEOUT,
+    insecure: bool = False,
 ) -> InteractionsTransport | ContentsTransport:
     """A transport for one process. It holds a client, so close it, or use it as a context manager."""
-    return _transport(backend, build_client(key, base_url, idle_timeout=idle_timeout), check_key(key))
+    client = build_client(key, base_url, idle_timeout=idle_timeout, insecure=insecure)
+    return _transport(backend, client, check_key(key))
 
 
 def connect_vertex(
-    backend: Backend, project: str | None, location: str, *, base_url: str | None = None
+    backend: Backend, project: str | None, location: str, *, base_url: str | None = None, insecure: bool = False
 ) -> InteractionsTransport | ContentsTransport:
     """The same over Vertex AI, with application default credentials."""
     from gemchat.gemini.vertex import sign_in
 
     account = sign_in(project, location)
-    return _transport(backend, build_client(account, base_url), account.credentials.token or "")
+    client = build_client(account, base_url, insecure=insecure)
+    return _transport(backend, client, account.credentials.token or "")
 
 
 def _transport(backend: Backend, client: genai.Client, secret: str) -> InteractionsTransport | ContentsTransport:

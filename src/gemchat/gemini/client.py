@@ -67,13 +67,14 @@ def build_client(
     user_agent: str = f"gemchat/{__version__}",
     connect_timeout: float = 15.0,
     idle_timeout: float = IDLE_TIMEOUT,
+    insecure: bool = False,
 ) -> genai.Client:
     """The key or the account says which of Google's services it is; without `base_url` it is at its own address.
 
     `idle_timeout` is how long the service may stay silent, not how long an answer may take; both in seconds.
     """
     who = _arguments(identity)
-    url = check_base_url(base_url or GEMINI_URL)
+    url = check_base_url(base_url or GEMINI_URL, insecure=insecure)
     disarm_environment()
     _silence()
     with collector_paused():
@@ -118,7 +119,8 @@ def check_key(key: str) -> str:
     return key
 
 
-def check_base_url(url: str) -> str:
+def check_base_url(url: str, *, insecure: bool = False) -> str:
+    """The URL, if key and files may be sent there. Without TLS anybody on the way could read both."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -126,6 +128,11 @@ def check_base_url(url: str) -> str:
         usable = False
     if not usable or not url.isprintable():
         raise ConfigError("the base URL is not an http or https address", "Check GOOGLE_GEMINI_BASE_URL.")
+    if url.lower().startswith("http:") and not (insecure or _is_loopback(url)):
+        raise ConfigError(
+            "the base URL is plain http: the API key and your files would go over the network unencrypted",
+            "Use https, or add --insecure if you trust every network on the way.",
+        )
     return url
 
 

@@ -3,15 +3,20 @@
 It judges by HTTP status and by class names along the MRO, as the SDK has two unrelated hierarchies and one of
 them is private. What it does not know it leaves alone: that is a bug and must be seen. Messages are one short
 line, hold what the service said and never the key, a whole body or a control character.
+
+It also says which failures pass: those where the service itself declined (408, 429, 5xx) or was never reached. A
+request that was sent and not answered may have been carried out, so its failure never counts as passing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -27,12 +32,21 @@ from gemchat.gemini.client import GET_A_KEY
 
 LONGEST = 200
 CHECK_NAMES = "Check the name of the model, and the base URL if you set one."
+AGAIN = "Try again in a moment."
 CHECK_NETWORK = "Check the network, the proxy settings and the base URL."
 
 _TIMEOUTS = {"APITimeoutError", "TimeoutException", "ContinuationTimeoutError"}
 _BROKEN_OFF = {"RemoteProtocolError", "ReadError", "WriteError", "DecodingError"}
 _CONNECTION = {"APIConnectionError", "HTTPError"}
-_NO_REPLY = {"APIResponseValidationError", "UnknownApiResponseError", "JSONDecodeError", "UnicodeDecodeError"}
+_NEVER_REACHED = {"ConnectError", "ConnectTimeout"}
+_LONGEST_WAIT = 366 * 86400.0  # seconds; what asks for more is as good as never
+_NO_REPLY = {
+    "APIResponseValidationError",
+    "UnknownApiResponseError",
+    "JSONDecodeError",
+    "UnicodeDecodeError",
+    "StreamError",
+}
 _ANY_API_ERROR = {"APIError", "GeminiNextGenAPIClientError"}
 
 _EVENT_CODES = {
@@ -44,6 +58,10 @@ _EVENT_CODES = {
     "not_found": 404,
     "resource_exhausted": 429,
     "rate_limit_exceeded": 429,
+    "internal": 500,
+    "unavailable": 503,
+    "overloaded": 503,
+    "deadline_exceeded": 504,
 }
 _BLOCKED_CODE = re.compile(r"safety|block|prohibited|recitation", re.IGNORECASE)
 _SIGNATURE = re.compile(r"thought[ _]?signature", re.IGNORECASE)
@@ -80,7 +98,7 @@ def translate(error: BaseException, asked: Asked) -> GemchatError | None:
         known = translate(error.__cause__, asked) if error.__cause__ else None
         return known or cut_short()
     if names & _TIMEOUTS:
-        return Unavailable("Gemini did not answer in time", "Try again in a moment.")
+        return Unavailable("Gemini did not answer in time", AGAIN, passing=_never_reached(error))
     if names & _NO_REPLY or _is_unreadable_reply(error):
         return not_gemini()
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
@@ -101,10 +119,13 @@ def reported(code: object, message: object, asked: Asked) -> GemchatError:
     word = code.lower() if isinstance(code, str) else ""
     if _BLOCKED_CODE.search(word):
         return ReplyBlocked(one_line(f"the answer was blocked ({word}): {message}", asked.secret))
-    status = int(word) if word.isdecimal() else code
+    status = int(word) if re.fullmatch(r"[1-5][0-9]{2}", word) else _EVENT_CODES.get(word, code)
+    said = message if isinstance(message, str) else ""
     if not isinstance(status, int) or not 100 <= status < 600:
-        status = _EVENT_CODES.get(word, 503)
-    return _refusal(status, _Said(message if isinstance(message, str) else ""), asked)
+        return Unavailable(
+            one_line(f"Gemini is not available: {said or 'it gave no reason'}", asked.secret), AGAIN
+        )
+    return _refusal(status, _Said(said), asked)
 
 
 def cut_short() -> Unavailable:
@@ -129,7 +150,7 @@ class _Said:
 
     message: str = ""
     reasons: frozenset[str] = frozenset()
-    wait: str = ""
+    wait: float | None = None
 
     @classmethod
     def from_body(cls, body: object, headers: Mapping[str, str]) -> _Said:
@@ -139,13 +160,30 @@ class _Said:
         fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
         message, details = fields.get("message"), fields.get("details")
         entries = [entry for entry in details if isinstance(entry, dict)] if isinstance(details, list) else []
-        waits = [headers.get("retry-after"), *(entry.get("retryDelay") for entry in entries)]
-        seconds = [found[1] for wait in waits if (found := re.fullmatch(r"(\d{1,6})(\.\d+)?s?", str(wait)))]
+        waits = [_seconds(entry.get("retryDelay")) for entry in entries]
         return cls(
             message if isinstance(message, str) else "",
             frozenset(str(entry.get("reason")) for entry in entries),
-            seconds[0] if seconds else "",
+            max((wait for wait in (_retry_after(headers), *waits) if wait is not None), default=None),
         )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The header's seconds, or the time between its date and the service's own: the clock here may be wrong."""
+    value = headers.get("retry-after", "")
+    seconds = _seconds(value)
+    if seconds is not None:
+        return seconds
+    try:
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError, OverflowError):  # no dates, or one with and one without a zone
+        return None
+    return min(max(wait.total_seconds(), 0.0), _LONGEST_WAIT)
+
+
+def _seconds(value: object) -> float | None:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?)s?", str(value))
+    return min(float(found[1]), _LONGEST_WAIT) if found else None
 
 
 def _refusal(status: int, said: _Said, asked: Asked) -> GemchatError:
@@ -160,11 +198,8 @@ def _refusal(status: int, said: _Said, asked: Asked) -> GemchatError:
         return ChainLost(line("Gemini no longer knows the conversation"))
     if status in {401, 403}:
         return RejectedKey(line("Gemini does not let this API key in"), GET_A_KEY)
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        wait = f"Try again in {said.wait} s." if said.wait else "Try again later, or raise the quota."
-        return Unavailable(line("the quota or request rate of the API key is used up"), wait)
-    if status >= 500 or status == HTTPStatus.REQUEST_TIMEOUT:
-        return Unavailable(line("Gemini is not available"), "Try again in a moment.")
+    if status >= 500 or status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}:
+        return _declined(line, status, said.wait)
     if status >= 400:
         if status == HTTPStatus.NOT_FOUND and asked.model:
             return RequestRefused(line(f"Gemini has no model {asked.model}"), CHECK_NAMES)
@@ -175,6 +210,14 @@ def _refusal(status: int, said: _Said, asked: Asked) -> GemchatError:
             "Check the base URL; whoever is redirected to would receive the API key.",
         )
     return not_gemini()
+
+
+def _declined(line: Callable[[str], str], status: int, wait: float | None) -> Unavailable:
+    message, hint = line("Gemini is not available"), AGAIN
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        message = line("the quota or request rate of the API key is used up")
+        hint = f"Try again in {math.ceil(wait)} s." if wait else "Try again later, or raise the quota."
+    return Unavailable(message, hint, passing=True, retry_after=wait)
 
 
 def _key_is_bad(status: int, said: _Said) -> bool:
@@ -195,10 +238,10 @@ def _is_unreadable_reply(error: BaseException) -> bool:
     """The SDK checks some replies against its models and trips over others; wrong arguments are not meant."""
     if type(error).__name__ == "ValidationError":
         return str(getattr(error, "title", "")).endswith("Response")
-    if not isinstance(error, TypeError | AttributeError):
+    if not isinstance(error, TypeError | AttributeError | ValueError | LookupError | RecursionError):
         return False
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and frames[-1].startswith("google.genai")
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(name.startswith("google.genai") for name in frames)
 
 
 def _no_connection(error: BaseException, asked: Asked) -> Unavailable:
@@ -206,7 +249,14 @@ def _no_connection(error: BaseException, asked: Asked) -> Unavailable:
     names = {type(one).__name__ for one in (error, error.__cause__)}
     detail = re.sub(r"^(\[[^\]]*\] ?)+", "", str(error)).split(" (_ssl.c")[0] or type(error).__name__
     start = "the connection to Gemini broke" if names & _BROKEN_OFF else "Gemini cannot be reached"
-    return Unavailable(one_line(f"{start}: {detail}", asked.secret), CHECK_NETWORK)
+    message = one_line(f"{start}: {detail}", asked.secret)
+    return Unavailable(message, CHECK_NETWORK, passing=_never_reached(error))
+
+
+def _never_reached(error: BaseException) -> bool:
+    """Whether no connection was made; a certificate that is not trusted will not be trusted in a moment."""
+    kinds = {kind.__name__ for one in (error, error.__cause__) for kind in type(one).__mro__}
+    return bool(kinds & _NEVER_REACHED) and "[SSL" not in f"{error} {error.__cause__}"
 
 
 def _headers(error: BaseException) -> Mapping[str, str]:

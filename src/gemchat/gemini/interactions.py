@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gemchat.core.model import Message, Reply, Request, Usage
-from gemchat.errors import GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
+from gemchat.errors import ChainLost, GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, cut_short, not_gemini, reported, translated
 from gemchat.gemini.usage import read_usage
 
-_ID = re.compile(r"[A-Za-z0-9_-]+")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,512}")
 
 _UNFINISHED: dict[str, tuple[type[GemchatError], str]] = {
     "incomplete": (ReplyTruncated, "the answer was cut off at the output limit of the model"),
@@ -32,6 +32,8 @@ class InteractionsTransport(Connection):
 
     def send(self, request: Request) -> Iterator[str | Reply]:
         asked = Asked(self.secret, request.model, request.previous)
+        if request.previous is not None and not _ID.fullmatch(request.previous):
+            raise ChainLost("the stored id of the conversation is damaged")
         with translated(asked):
             interactions: Any = self.client.interactions
             answer = interactions.create(**request_body(request))
@@ -44,7 +46,7 @@ class InteractionsTransport(Connection):
     def delete(self, interaction: str) -> None:
         """Removes one stored interaction. Ids go into a path as they are, so anything unlike an id is refused."""
         if not _ID.fullmatch(interaction):
-            raise RequestRefused("that is not the id of an interaction")
+            raise ChainLost("that is not the id of an interaction")
         with translated(Asked(self.secret, previous=interaction)):
             self.client.interactions.delete(interaction)
 
@@ -138,7 +140,7 @@ def _content_texts(content: list[Any]) -> Iterator[str]:
 
 def _complete(interaction: Any, text: str, used: Usage, asked: Asked) -> Reply:
     name, status = getattr(interaction, "id", None), getattr(interaction, "status", None)
-    if not isinstance(name, str) or not name or not isinstance(status, str):
+    if not isinstance(name, str) or not _ID.fullmatch(name) or not isinstance(status, str):
         raise not_gemini()
     if status != "completed":
         raise _unfinished(status, interaction, asked)
