@@ -14,7 +14,7 @@ from gemchat.core.model import Session
 from gemchat.errors import WorkspaceError
 from gemchat.project import Project
 from gemchat.store import Store
-from gemchat.workspace import Workspace
+from gemchat.workspace import Replacement, Workspace
 from tests.core.sessions import Script
 
 OLD = {"a": b"old a\n", "b": b"old b\n", "c": None}
@@ -32,18 +32,11 @@ class CrashingWorkspace(Workspace):
         super().__init__(root)
         self.steps = steps
 
-    def _step(self) -> None:
+    def publish(self, replacement: Replacement) -> None:
         self.steps -= 1
         if self.steps < 0:
             raise Crash
-
-    def write(self, path: str, data: bytes) -> None:
-        self._step()
-        super().write(path, data)
-
-    def delete(self, path: str) -> None:
-        self._step()
-        super().delete(path)
+        super().publish(replacement)
 
 
 @pytest.fixture

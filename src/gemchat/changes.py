@@ -16,7 +16,8 @@ from gemchat.core.diff import hunks
 from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
-from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError, WorkspaceError
+from gemchat.errors import EditConflict, NothingPending, NothingToUndo, UsageError
+from gemchat.moving import steps
 from gemchat.project import Project
 
 
@@ -130,32 +131,17 @@ def _raw_text(project: Project, path: str, version: str | None) -> str:
 def _write(
     project: Project, session: Session, kind: ChangeKind, files: Sequence[FileChange], *, dropped: bool = False
 ) -> Change:
-    steps = [
-        (file.path, file.after, file.before) if kind == "undone" else (file.path, file.before, file.after)
-        for file in files
-    ]
-    project.workspace.check_distinct([path for path, _, _ in steps])
-    for path, expected, target in steps:
+    session = project.with_change(session, kind, files, dropped=dropped)
+    change = _newest(session)
+    moves = steps(change)
+    project.workspace.check_distinct([move.path for move in moves])
+    for path, expected, target in moves:
         _check(project, path, expected, kind)
         if target is not None:
             project.bytes_of(path, target)
         if expected is None:
             project.workspace.check_creatable(path)
-    session = project.with_change(session, kind, files, dropped=dropped)
-    change = _newest(session)
-    before = replace(session, journal=session.journal[:-1])
-    project.store.save(replace(before, intent=change))
-    written: list[tuple[str, str | None]] = []
-    try:
-        for path, expected, target in steps:
-            project.put_version(path, target)
-            written.append((path, expected))
-    except WorkspaceError:
-        for path, expected in reversed(written):
-            project.put_version(path, expected)
-        project.store.save(before)
-        raise
-    project.store.save(session)
+    project.move(replace(session, journal=session.journal[:-1]), change)
     return change
 
 

@@ -14,8 +14,8 @@ import typer
 from gemchat import __version__
 from gemchat.cli import commands, inspect, local, review, sessions, talk
 from gemchat.cli.demo import demo
+from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
-from gemchat.config import state_directory
 from gemchat.errors import ConfigError, GemchatError, UsageError, WorkspaceError
 from gemchat.view import View
 
@@ -43,6 +43,7 @@ for command in (
     commands.run,
     sessions.new,
     demo,
+    doctor,
 ):
     app.command()(command)
 app.add_typer(sessions.app, name="sessions")
@@ -89,24 +90,16 @@ def _failed(error: GemchatError, arguments: Sequence[str]) -> int:
 
 
 def _bug(error: Exception, here: Surroundings) -> GemchatError:
+    said = f"this is a bug in gemchat: {type(error).__name__}"
     try:
-        log = state_directory(here.environ) / "gemchat.log"
+        log = here.log()
     except ConfigError as unusable:
         return unusable
     try:
-        _append(log, "".join(traceback.format_exception(error)))
+        log.write("".join(traceback.format_exception(error)))
     except OSError:
-        return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"{log} could not be written.")
-    return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"Please report it with: {log}")
-
-
-def _append(log: Path, text: str) -> None:
-    from gemchat.atomic import private_directory
-
-    private_directory(log.parent)
-    with log.open("a", encoding="utf-8") as file:
-        log.chmod(0o600)
-        file.write(text)
+        return GemchatError(said, f"{log.path} could not be written.")
+    return GemchatError(said, f"Please report it with: {log.path}")
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from gemchat.config import LOCAL_MODEL, Settings, api_key, has_key, settings, state_directory
 from gemchat.core.model import Transport
+from gemchat.log import Log, logged
 from gemchat.project import Project
 from gemchat.store import Store, project_directory
 from gemchat.view import View
@@ -64,7 +65,14 @@ class Surroundings:
         return replace(chosen, model=LOCAL_MODEL)
 
     def connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
-        """A connection to the service. Loads the SDK, which takes longer than all the rest."""
+        """A connection to the service that leaves a line per request in the log."""
+        return logged(self._connect(wanted, note), wanted.backend, self.log())
+
+    def log(self) -> Log:
+        return Log(state_directory(self.environ) / "gemchat.log", time.time)
+
+    def _connect(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
+        """Loads the SDK, which takes longer than all the rest."""
         if wanted.model == LOCAL_MODEL:
             return self._connect_locally(wanted, note)
         key = api_key(self.environ)
