@@ -110,7 +110,7 @@ def _session(store: Store, name: str, *, fix: bool) -> Iterator[Finding]:
             yield Finding("sessions", "problem", said, f"Set it aside and use what is left: {FIX}")
         else:
             yield Finding("sessions", "fixed", f"{said}; it was set aside as {generations.aside(file)}")
-    if fix and path in damaged:
+    if fix and isinstance(damaged.get(path), SessionCorrupt) and len(damaged) == 1:
         store.load(name)
     if not damaged:
         yield Finding("sessions", "ok", f"session {name} is in order")
@@ -136,7 +136,7 @@ def _blobs(project: Project, *, fix: bool) -> Iterator[Finding]:
                 sound += 1
             elif fix and path and _is_on_disk(project, path, blob):
                 yield Finding(
-                    "blobs", "fixed", f"the stored text {blob[:12]} of {path} was taken from the file again"
+                    "blobs", "fixed", f"{path}: its stored text {blob[:12]} was read from the file again"
                 )
             else:
                 said = f"{path or 'what was said'}: the stored text {blob[:12]} is missing or damaged"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -110,10 +111,10 @@ class Store:
         try:
             private_directory(self.directory)
             try:
-                self._lock.acquire(timeout=self._quiet_wait)
+                self._acquire(self._quiet_wait)
             except Timeout:
                 self._note("waiting for another gemchat in this project …")
-                self._lock.acquire(timeout=self._patience)
+                self._acquire(self._patience)
         except Timeout:
             raise SessionLocked(
                 f"another gemchat has kept this project locked for {self._patience:.0f} seconds",
@@ -228,7 +229,7 @@ class Store:
         if not self.directory.is_dir():
             return None
         try:
-            self._lock.acquire(timeout=0)
+            self._acquire(0)
         except Timeout:
             return holder_of(self.directory / "lock")
         except (OSError, NotImplementedError) as error:
@@ -248,6 +249,11 @@ class Store:
         from filelock import FileLock
 
         return FileLock(self.directory / "lock", mode=0o600)
+
+    def _acquire(self, timeout: float) -> None:
+        with warnings.catch_warnings():  # it says so when it makes do with a file, which is no concern of the user
+            warnings.simplefilter("ignore", UserWarning)
+            self._lock.acquire(timeout=timeout)
 
     def _describe(self, record: Record) -> None:
         with self._writing():
