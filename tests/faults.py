@@ -20,6 +20,7 @@ import errno
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -58,7 +59,9 @@ class Launcher:
         *,
         at: int = 0,
         how: str = "kill",
+        after: float | None = None,
     ) -> Outcome:
+        """With `after` the process is killed when so many seconds have passed, whatever it does then."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         task = {
@@ -68,7 +71,7 @@ class Launcher:
             "at": at,
             "how": how,
         }
-        self._process.stdin.write(f"{json.dumps(task)}\n")
+        self._process.stdin.write(f"{json.dumps({**task, 'after': after})}\n")
         self._process.stdin.flush()
         return Outcome(**json.loads(self._process.stdout.readline()))
 
@@ -157,6 +160,8 @@ def _perform(task: dict[str, Any]) -> dict[str, Any]:
         finally:
             os._exit(99)
     os.close(writing)
+    if task["after"] is not None and not select.select([reading], [], [], task["after"])[0]:
+        os.kill(child, signal.SIGKILL)
     with open(reading) as report:  # noqa: PTH123  a descriptor
         told = report.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -185,3 +185,28 @@ def test_blobs_give_back_what_was_put(tmp_path: Path) -> None:
     assert blobs.get(sha256(b"other")) is None
     (tmp_path / "blobs" / name).write_bytes(b"damaged")
     assert blobs.get(name) is None
+
+
+def test_a_blob_that_is_put_again_counts_as_young(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    names = [blobs.put(data) for data in (b"again", b"old", b"needed", b"young")]
+    for name in names[:3]:
+        os.utime(tmp_path / "blobs" / name, (1000, 1000))
+    blobs.put(b"again")
+    assert blobs.unneeded({names[2]}, before=2000) == 1
+    assert blobs.sweep({names[2]}, before=2000) == 1
+    assert [blobs.get(name) for name in names] == [b"again", None, b"needed", b"young"]
+
+
+def test_an_interrupted_sweep_is_taken_back(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    name = blobs.put(b"needed")
+    (tmp_path / "blobs" / name).rename(tmp_path / "blobs" / f"{name}.unneeded")
+    assert blobs.sweep({name}, before=0) == 0
+    assert blobs.get(name) == b"needed"
+
+
+def test_a_blob_has_the_name_of_a_blob(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"secret")
+    assert Blobs(tmp_path / "blobs").get("../outside") is None
+    assert Blobs(tmp_path / "blobs").get(f"{'0' * 63}\0") is None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.conftest import Gemchat
+from tests.faults import Launcher
 
 KILLS = int(os.environ.get("KILLS", "12"))
 FILES = ("a.py", "b.py", "c.py")
@@ -23,8 +23,9 @@ class Player:
     Every edit writes the same new number into all files, so that files of different numbers are half a change.
     """
 
-    def __init__(self, gemchat: Gemchat, chance: random.Random) -> None:
+    def __init__(self, gemchat: Gemchat, launcher: Launcher, chance: random.Random) -> None:
         self.gemchat = gemchat
+        self.launcher = launcher
         self.chance = chance
         self.acknowledged: list[str] = []
         self.durations: dict[str, float] = {}
@@ -36,19 +37,8 @@ class Player:
         arguments = self._arguments(command)
         pending = self._pending()
         start = time.monotonic()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gemchat", *arguments],
-            cwd=self.gemchat.root,
-            env={**os.environ, **self.gemchat.environ},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        if kill:
-            time.sleep(self.durations[command] * self.chance.uniform(0.3, 1.1))
-            process.kill()
-        _, said = process.communicate()
-        code = process.returncode
+        after = self.durations[command] * self.chance.random() if kill else None
+        code, _, said = self.launcher.run(arguments, self.gemchat.environ, self.gemchat.root, after=after)
         self.killed += code == -9
         assert code in (0, -9) or (code == 5 and command in ("apply", "undo")), (command, code, said)
         if code == 0:
@@ -87,11 +77,18 @@ class Player:
         return [command]
 
 
+@pytest.fixture
+def launcher() -> Iterator[Launcher]:
+    started = Launcher()
+    yield started
+    started.close()
+
+
 @pytest.mark.timeout(60 + 15 * KILLS)
-def test_kills_at_random_moments_lose_nothing(gemchat: Gemchat) -> None:
+def test_kills_at_random_moments_lose_nothing(gemchat: Gemchat, launcher: Launcher) -> None:
     for name in FILES:
         gemchat.write(name, "v = 0\n")
-    player = Player(gemchat, random.Random(20_261_130))
+    player = Player(gemchat, launcher, random.Random(20_261_130))
     for command in ("ask", "edit", "apply", "undo"):
         player.play(command, kill=False)
     while player.killed < KILLS:
