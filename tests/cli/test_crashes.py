@@ -14,8 +14,8 @@ import pytest
 from tests.cli.conftest import Gemchat
 from tests.faults import Launcher, Outcome
 
-OLD = {"a.py": "a = 1\n", "b.py": "b = 1\r\n", "c.py": None}
-NEW = {"a.py": "a = 2\n", "b.py": "b = 2\r\n", "c.py": "c = 2\n"}
+OLD: dict[str, str | None] = {"a.py": "a = 1\n", "b.py": "b = 1\r\n", "c.py": None}
+NEW: dict[str, str | None] = {"a.py": "a = 2\n", "b.py": "b = 2\r\n", "c.py": "c = 2\n"}
 _MEMORY = Path("/dev/shm")
 
 
