@@ -21,6 +21,10 @@ from gemchat.workspace import Workspace
 BytesOf: TypeAlias = Callable[[str, str], bytes]  # the bytes of a path's version
 
 
+class HalfMoved(WorkspaceError):
+    """Some files are moved and cannot be moved back now, so the intent must be kept."""
+
+
 class Step(NamedTuple):
     """One file's move between two versions; None is for no file."""
 
@@ -88,6 +92,8 @@ def recover(session: Session, workspace: Workspace, bytes_of: BytesOf, note: Cal
         with files_moved(workspace, missing, bytes_of):
             note("an interrupted change of files was completed")
             return replace(session, journal=(*session.journal, intent))
+    except HalfMoved:
+        raise
     except WorkspaceError as error:
         _move_back(workspace, there, bytes_of, error)
         note(f"an interrupted change of files was taken back: {error.message}")
@@ -100,7 +106,7 @@ def _move_back(workspace: Workspace, moves: Sequence[Step], bytes_of: BytesOf, r
         with files_moved(workspace, back, bytes_of) if back else ExitStack():
             pass
     except WorkspaceError as error:
-        raise WorkspaceError(
+        raise HalfMoved(
             f"{reason}, and what was written before cannot be taken back: {error.message}",
             "Make it writable. The next command completes the change or takes it back.",
         ) from error

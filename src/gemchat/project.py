@@ -17,7 +17,7 @@ from gemchat.core import history
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Remote, Session, Turn
 from gemchat.core.textfile import decode
 from gemchat.errors import NotText, SessionError, WorkspaceError
-from gemchat.moving import files_moved, recover, steps, version_of
+from gemchat.moving import HalfMoved, files_moved, recover, steps, version_of
 from gemchat.store import DEFAULT_SESSION, Store, unknown
 from gemchat.workspace import Workspace
 
@@ -99,8 +99,11 @@ class Project:
         try:
             with files_moved(self.workspace, steps(change), self.bytes_of):
                 store.save(after)
+        except HalfMoved:
+            raise
         except (WorkspaceError, SessionError):
-            store.save(session)
+            with suppress(SessionError):  # the files are as they were, so an intent that stays does no harm
+                store.save(session)
             raise
         return after
 
