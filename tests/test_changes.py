@@ -14,7 +14,7 @@ from gemchat.core.model import Session
 from gemchat.errors import EditConflict, Ended, NothingPending, WorkspaceError
 from gemchat.project import Project
 from gemchat.store import Store
-from gemchat.workspace import Workspace
+from gemchat.workspace import Replacement, Workspace
 from tests.core.sessions import Script
 
 OLD = {"a": b"old a\n", "b": b"old b\n", "c": None}
@@ -33,18 +33,11 @@ class CrashingWorkspace(Workspace):
         self.steps = steps
         self.crash = crash or Crash()
 
-    def _step(self) -> None:
+    def publish(self, replacement: Replacement) -> None:
         self.steps -= 1
         if self.steps == -1:
             raise self.crash
-
-    def write(self, path: str, data: bytes) -> None:
-        self._step()
-        super().write(path, data)
-
-    def delete(self, path: str) -> None:
-        self._step()
-        super().delete(path)
+        super().publish(replacement)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def store(tmp_path: Path, notes: list[str]) -> Store:
 
 
 def session_file(store: Store) -> Path:
-    return store._path("main")
+    return store.path("main")
 
 
 def saved(store: Store, turns: int = 1) -> Session:
@@ -62,10 +62,14 @@ def test_a_damaged_file_is_set_aside_and_its_predecessor_used(
 def test_every_truncation_is_noticed(store: Store) -> None:
     session = saved(store, turns=2)
     whole = session_file(store).read_bytes()
-    for length in range(0, len(whole), 7):
+    before = msgspec.structs.replace(session, journal=session.journal[:1], head="1")
+    for length in range(len(whole)):
         session_file(store).write_bytes(whole[:length])
         loaded = store.load("main")
-        assert loaded in (session, msgspec.structs.replace(session, journal=session.journal[:1], head="1"))
+        assert loaded == (before if length < len(whole) - 1 else session), "only the line end may be missing"
+        for aside in session_file(store).parent.glob("*.corrupt-*"):
+            assert aside.read_bytes() == whole[:length]
+            aside.unlink()
 
 
 @pytest.mark.parametrize("broken", ['"head": "9"', '"head": 9'])
@@ -79,12 +83,43 @@ def test_a_file_that_contradicts_itself_is_damaged(store: Store, broken: str) ->
     assert session.head == "1"
 
 
-def test_without_a_predecessor_the_session_is_lost_loudly(store: Store) -> None:
+def test_the_first_generation_is_preceded_by_an_empty_one(store: Store, notes: list[str]) -> None:
     saved(store)
-    session_file(store).write_text("{")
-    with pytest.raises(SessionCorrupt, match=r"was moved to .*main\.json\.corrupt-1"):
-        store.load("main")
-    assert store.load("main") is None
+    session_file(store).write_text("")
+    assert store.load("main") == Session(name="main", created=0)
+    assert "main.json.corrupt-1" in notes[0]
+
+
+@pytest.mark.parametrize("older", [b"{", None])
+def test_without_any_generation_nothing_is_lost_or_started_anew(store: Store, older: bytes | None) -> None:
+    saved(store, turns=2)
+    session_file(store).write_bytes(b"damaged")
+    backup = session_file(store).with_name("main.json.bak")
+    backup.unlink() if older is None else backup.write_bytes(older)
+    for _ in range(2):
+        with pytest.raises(SessionCorrupt, match=r"main\.json cannot be read .* nor can its previous") as caught:
+            store.load("main")
+        assert "gemchat doctor --fix" in caught.value.hint
+        assert session_file(store).read_bytes() == b"damaged"
+        assert store.names() == ["main"]
+
+
+def test_a_file_that_got_lost_is_restored(store: Store, notes: list[str]) -> None:
+    session = saved(store, turns=2)
+    session_file(store).unlink()
+    restored = store.load("main")
+    assert restored is not None
+    assert restored.journal == session.journal[:1]
+    assert "main.json is missing; the state before the last change is used" in notes[0]
+
+
+def test_a_schema_that_never_was_is_damage(store: Store) -> None:
+    saved(store, turns=2)
+    odd = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 0')
+    session_file(store).write_bytes(odd)
+    restored = store.load("main")
+    assert restored is not None
+    assert restored.head == "1"
 
 
 def test_a_newer_schema_is_refused_and_kept(store: Store) -> None:
@@ -128,9 +163,9 @@ def test_the_session_in_use_is_remembered(store: Store) -> None:
     assert store.current() == "main"
     store.use("other")
     assert store.current() == "other"
-    (store._directory / "project.json").write_text("{")
+    (store.directory / "project.json").write_text("{")
     assert store.current() == "main"
-    (store._directory / "project.json").write_text('{"root":"/","current":"../x"}')
+    (store.directory / "project.json").write_text('{"root":"/","current":"../x"}')
     assert store.current() == "main"
 
 
@@ -150,3 +185,28 @@ def test_blobs_give_back_what_was_put(tmp_path: Path) -> None:
     assert blobs.get(sha256(b"other")) is None
     (tmp_path / "blobs" / name).write_bytes(b"damaged")
     assert blobs.get(name) is None
+
+
+def test_a_blob_that_is_put_again_counts_as_young(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    names = [blobs.put(data) for data in (b"again", b"old", b"needed", b"young")]
+    for name in names[:3]:
+        os.utime(tmp_path / "blobs" / name, (1000, 1000))
+    blobs.put(b"again")
+    assert blobs.unneeded({names[2]}, before=2000) == 1
+    assert blobs.sweep({names[2]}, before=2000) == 1
+    assert [blobs.get(name) for name in names] == [b"again", None, b"needed", b"young"]
+
+
+def test_an_interrupted_sweep_is_taken_back(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    name = blobs.put(b"needed")
+    (tmp_path / "blobs" / name).rename(tmp_path / "blobs" / f"{name}.unneeded")
+    assert blobs.sweep({name}, before=0) == 0
+    assert blobs.get(name) == b"needed"
+
+
+def test_a_blob_has_the_name_of_a_blob(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"secret")
+    assert Blobs(tmp_path / "blobs").get("../outside") is None
+    assert Blobs(tmp_path / "blobs").get(f"{'0' * 63}\0") is None

@@ -17,15 +17,8 @@ from gemchat.core.merge import Conflict
 from gemchat.core.merge import merge as merge_texts
 from gemchat.core.model import Change, ChangeKind, FileChange, Session
 from gemchat.core.picking import Selection, selection
-from gemchat.errors import (
-    EditConflict,
-    Ended,
-    NothingPending,
-    NothingToUndo,
-    NotText,
-    UsageError,
-    WorkspaceError,
-)
+from gemchat.errors import EditConflict, NothingPending, NothingToUndo, NotText, UsageError
+from gemchat.moving import steps
 from gemchat.project import Project
 
 
@@ -209,31 +202,17 @@ def _check_pending(session: Session, files: Sequence[FileChange]) -> None:
 def _write(
     project: Project, session: Session, kind: ChangeKind, files: Sequence[FileChange], *, dropped: bool = False
 ) -> Change:
-    steps = [
-        (file.path, file.after, file.before) if kind == "undone" else (file.path, file.before, file.after)
-        for file in files
-    ]
-    project.workspace.check_distinct([path for path, _, _ in steps])
-    for file, (path, expected, target) in zip(files, steps, strict=True):
+    session = project.with_change(session, kind, files, dropped=dropped)
+    change = _newest(session)
+    moves = steps(change)
+    project.workspace.check_distinct([move.path for move in moves])
+    for file, (path, expected, target) in zip(files, moves, strict=True):
         _check(project, file, expected, kind)
         if target is not None:
             project.bytes_of(path, target)
         if expected is None:
             project.workspace.check_creatable(path)
-    session = project.with_change(session, kind, files, dropped=dropped)
-    change = _newest(session)
-    before = replace(session, journal=session.journal[:-1])
-    project.store.save(replace(before, intent=change))
-    try:
-        for path, _, target in steps:
-            project.put_version(path, target)
-        project.store.save(session)
-    except (WorkspaceError, KeyboardInterrupt, Ended):
-        for path, expected, target in reversed(steps):
-            if project.version(path) == target:
-                project.put_version(path, expected)
-        project.store.save(before)
-        raise
+    project.move(replace(session, journal=session.journal[:-1]), change)
     return change
 
 

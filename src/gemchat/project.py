@@ -6,19 +6,19 @@ under the lock, so that they count up whoever wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from gemchat.blobs import sha256
 from gemchat.core import history
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Session, Turn
 from gemchat.core.textfile import UTF_8, decode
-from gemchat.errors import NotText, WorkspaceError
+from gemchat.errors import Ended, NotText, SessionError, WorkspaceError
+from gemchat.moving import HalfMoved, files_moved, recover, steps, version_of
 from gemchat.store import DEFAULT_SESSION, Store, unknown
 from gemchat.workspace import SIZE_LIMIT, Workspace
 
@@ -35,16 +35,24 @@ class Project:
     def load(self) -> Session:
         """The session as it is now. An interrupted change of files is finished or taken back first."""
         session = self._load()
-        if session.intent is None:
+        if session.intent is None and not self._interrupted({self.store.record().changed} - {self.session}):
             return session
-        with self.store.lock():
-            return self.recover(self._load())
+        with self.locked() as session:
+            return session
 
     @contextmanager
     def locked(self) -> Iterator[Session]:
         """The session, not to be changed by anybody else until the block ends."""
+        with self.at_rest():
+            yield self._load()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Until the block ends nobody else changes anything, and no change of files is half made."""
         with self.store.lock():
-            yield self.recover(self._load())
+            for session in self._interrupted({self.session, self.store.record().changed}):
+                self.store.save(recover(session, self.workspace, self.bytes_of, self.note))
+            yield
 
     def record(
         self,
@@ -131,42 +139,36 @@ class Project:
         change = Change(id=f"c{number}", at=self.clock(), kind=kind, files=tuple(files), dropped=dropped)
         return replace(session, journal=(*session.journal, change))
 
-    def recover(self, session: Session) -> Session:
-        """Completes a change of files that was interrupted, or forgets it if nothing was written yet.
+    def move(self, session: Session, change: Change) -> Session:
+        """Changes the files and records it, or neither. Call with the lock held; returns the session after it."""
+        store = self.store
+        store.set_changed(session.name)
+        store.save(replace(session, intent=change))
+        after = replace(session, journal=(*session.journal, change))
+        try:
+            with files_moved(self.workspace, steps(change), self.bytes_of):
+                store.save(after)
+        except HalfMoved:
+            raise
+        except (WorkspaceError, SessionError, KeyboardInterrupt, Ended):
+            with suppress(SessionError):  # the files are as they were, so an intent that stays does no harm
+                store.save(session)
+            raise
+        return after
 
-        A file that is neither as it was nor as it should become was changed by somebody else since and is left
-        alone; the change then counts as made for the files that have it.
-        """
-        intent = session.intent
-        if intent is None:
-            return session
-        if self._has_begun(intent):
-            try:
-                self._move(intent, backwards=intent.kind == "undone")
-                session = replace(session, journal=(*session.journal, intent))
-                self.note("an interrupted change of files was completed")
-            except WorkspaceError as error:
-                self._move(intent, backwards=intent.kind != "undone")
-                self.note(f"an interrupted change of files was taken back: {error.message}")
-        session = replace(session, intent=None)
-        self.store.save(session)
-        return session
-
-    def _has_begun(self, intent: Change) -> bool:
-        backwards = intent.kind == "undone"
-        return any(self.version(file.path) == (file.before if backwards else file.after) for file in intent.files)
-
-    def _move(self, change: Change, *, backwards: bool) -> None:
-        """Moves each file that still is at the one end of the change to the other."""
-        for file in change.files:
-            start, end = (file.after, file.before) if backwards else (file.before, file.after)
-            if self.version(file.path) == start:
-                self.put_version(file.path, end)
+    def _interrupted(self, names: Collection[str]) -> list[Session]:
+        """Those in which a change of files was begun and not recorded; a damaged one does not stop the others."""
+        found = []
+        for name in filter(None, names):
+            with suppress(SessionError):
+                session = self.store.load(name)
+                if session is not None and session.intent is not None:
+                    found.append(session)
+        return found
 
     def version(self, path: str) -> str | None:
         """The hash of the file on disk."""
-        data = self.workspace.read(path)
-        return None if data is None else sha256(data)
+        return version_of(self.workspace, path)
 
     def remember(self, path: str, encoding: str = UTF_8) -> str | None:
         """The hash of the file on disk, after storing its bytes; refuses what is not text in that encoding."""
@@ -178,13 +180,6 @@ class Project:
         except NotText as error:
             raise NotText(f"{path} {error.message}", error.hint) from None
         return self.store.blobs.put(data)
-
-    def put_version(self, path: str, version: str | None) -> None:
-        """Makes the file on disk be that version; None deletes it."""
-        if version is None:
-            self.workspace.delete(path)
-            return
-        self.workspace.write(path, self.bytes_of(path, version))
 
     def bytes_of(self, path: str, version: str) -> bytes:
         data = self.store.blobs.get(version)

@@ -1,50 +1,50 @@
-"""Sessions on disk: one readable JSON file each, the blobs they name, and the lock around both.
+"""A project's sessions on disk, the blobs they name, and the lock around both.
 
     <state>/projects/<name>-<hash of root>/project.json     the root, the session in use
                                           /sessions/<name>.json, .json.bak
                                           /blobs/<sha256>
                                           /lock
 
-A session file is replaced atomically and its previous generation kept. One that cannot be read is set aside,
-never overwritten; one from a newer gemchat is refused.
+How a session file is replaced, and what happens to a damaged one, is said in `generations`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from gemchat.atomic import private_directory, write_atomically
+from gemchat import generations
+from gemchat.atomic import is_leftover, private_directory, write_atomically
 from gemchat.blobs import Blobs, not_writable, sha256
-from gemchat.core import history
 from gemchat.core.model import Session
 from gemchat.errors import SessionCorrupt, SessionError, SessionLocked, SessionTooNew, SessionUnknown
 
-SCHEMA = 1
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 DEFAULT_SESSION = "main"
 LOCK_PATIENCE = 20.0  # seconds
+GRACE = 3600.0  # seconds for which a blob is kept although nothing refers to it yet
 _QUIET_WAIT = 0.3  # seconds before the user is told that something is waited for
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+RECORD = "project.json"
+_HASH = re.compile(rb"[0-9a-f]{64}")
 
 
-class _Schema(msgspec.Struct):
-    schema: int
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What project.json says. `changed` names the session that last began to change files."""
 
-
-class _Document(msgspec.Struct):
-    schema: int
-    session: Session
-
-
-class _Project(msgspec.Struct):
     root: str
     current: str = DEFAULT_SESSION
+    changed: str = ""
 
 
 def project_directory(state: Path, root: Path) -> Path:
@@ -60,6 +60,27 @@ def check_name(name: str) -> str:
     return name
 
 
+def read_record(directory: Path) -> Record | None:
+    """None when there is none. Raises SessionCorrupt."""
+    path = directory / RECORD
+    data = generations.read_bytes(path)
+    if data is None:
+        return None
+    try:
+        record = msgspec.json.decode(data, type=Record)
+        for name in {record.current, record.changed} - {""}:
+            check_name(name)
+    except (msgspec.DecodeError, SessionError, RecursionError):
+        raise SessionCorrupt(f"{path} is damaged") from None
+    return record
+
+
+def describe(directory: Path, record: Record) -> None:
+    """Replaces what is said about a project. Raises OSError."""
+    document = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    write_atomically(private_directory(directory) / RECORD, document, mode=0o600)
+
+
 class Store:
     """One project's sessions. `note` is told, in a sentence, what the user should know about waiting or repair."""
 
@@ -72,7 +93,7 @@ class Store:
         patience: float = LOCK_PATIENCE,
         quiet_wait: float = _QUIET_WAIT,
     ) -> None:
-        self._directory = directory
+        self.directory = directory
         self._root = root
         self._note = note
         self._patience = patience
@@ -81,64 +102,64 @@ class Store:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Held while state or files are read, changed and written back; never while the model thinks."""
-        from filelock import FileLock, Timeout
+        """Held while state or files are read, changed and written back; never while the model thinks.
+
+        A process that holds it may ask for it again.
+        """
+        from filelock import Timeout
 
         try:
-            lock = FileLock(private_directory(self._directory) / "lock", mode=0o600)
+            private_directory(self.directory)
             try:
-                lock.acquire(timeout=self._quiet_wait)
+                self._acquire(self._quiet_wait)
             except Timeout:
                 self._note("waiting for another gemchat in this project …")
-                lock.acquire(timeout=self._patience)
+                self._acquire(self._patience)
         except Timeout:
             raise SessionLocked(
                 f"another gemchat has kept this project locked for {self._patience:.0f} seconds",
-                "Wait for it to finish, or end it, and try again.",
+                "Wait for it to finish, or end it, and try again. What holds the lock: gemchat doctor",
             ) from None
-        except OSError as error:
-            raise not_writable(self._directory, error) from None
+        except (OSError, NotImplementedError) as error:
+            raise not_writable(self.directory, error) from None
         try:
             yield
         finally:
-            lock.release()
+            self._lock.release()
 
     def names(self) -> list[str]:
-        found = (path.name.removesuffix(".json") for path in self._sessions.glob("*.json"))
-        return sorted(name for name in found if _NAME.fullmatch(name))
+        """Sessions of which at least one generation is there."""
+        found = (path.name.removesuffix(".bak").removesuffix(".json") for path in self.sessions.glob("*.json*"))
+        return sorted({name for name in found if _NAME.fullmatch(name) and self.exists(name)})
 
     def exists(self, name: str) -> bool:
-        return self._path(name).exists()
+        path = self.path(name)
+        return path.exists() or generations.backup(path).exists()
 
     def load(self, name: str) -> Session | None:
-        """None when there is no such session."""
-        path = self._path(name)
-        data = _read(path)
-        if data is None:
-            return None
+        """None when there is no such session. Of one that is damaged, the previous generation."""
+        path = self.path(name)
         try:
-            return _decode(data, path)
-        except SessionCorrupt as error:
-            return self._from_backup(name, path, error)
+            session = generations.read(path)
+        except SessionCorrupt:
+            with self.lock(), self._writing():
+                session = generations.restore(path, self._note)
+        return session if session is None else msgspec.structs.replace(session, name=name)
 
     def peek(self, name: str) -> Session | None:
         """The session if its file is good as it is; repairs nothing and says nothing."""
         try:
-            data = _read(self._path(name))
-            return None if data is None else _decode(data, self._path(name))
+            return generations.read(self.path(name))
         except SessionError:
             return None
 
     def save(self, session: Session) -> None:
         """Call with the lock held."""
-        path = self._path(session.name)
-        document = msgspec.json.encode(_Document(schema=SCHEMA, session=session))
-        try:
-            private_directory(self._sessions)
-            _keep_previous(path)
-            write_atomically(path, msgspec.json.format(document, indent=1) + b"\n", mode=0o600)
-        except OSError as error:
-            raise not_writable(self._directory, error) from None
+        with self._writing():
+            private_directory(self.sessions)
+            if not (self.directory / RECORD).exists():
+                self._describe(self.record())
+            generations.replace(self.path(session.name), session)
 
     def rename(self, old: str, new: str) -> None:
         """Call with the lock held."""
@@ -153,90 +174,116 @@ class Store:
         self.remove(old)
 
     def remove(self, name: str) -> None:
-        """Call with the lock held. The blobs stay: other sessions may share them."""
+        """Call with the lock held. The blobs stay, as other sessions may share them: `collect` knows."""
         if not self.exists(name):
             raise unknown(name)
-        self._path(name).unlink()
-        _backup(self._path(name)).unlink(missing_ok=True)
         if self.current() == name:
             self.use(DEFAULT_SESSION)
+        with self._writing():
+            # In this order, since a backup without its file is taken for a file that got lost.
+            generations.backup(self.path(name)).unlink(missing_ok=True)
+            self.path(name).unlink(missing_ok=True)
+
+    def collect(self, now: float) -> int | None:
+        """Removes blobs that no session needs; returns how many, None if it cannot be known which those are.
+
+        Call with the lock held. `now` is in Unix seconds.
+        """
+        needed = self.needed()
+        return None if needed is None else self.blobs.sweep(needed, now - GRACE)
+
+    def needed(self) -> set[str] | None:
+        """Every hash in every file about a session, those set aside too. None if one of them cannot be read."""
+        found: set[str] = set()
+        for path in sorted(self.sessions.iterdir()) if self.sessions.is_dir() else ():
+            if is_leftover(path):
+                continue
+            try:
+                data = generations.read_bytes(path) or b""
+                if path.name.endswith((".json", ".bak")):
+                    generations.decode(data, path)
+            except (SessionCorrupt, SessionTooNew, SessionError):
+                return None
+            found.update(match.decode() for match in _HASH.findall(data))
+        return found
 
     def current(self) -> str:
-        data = _read(self._directory / "project.json")
-        try:
-            return check_name(msgspec.json.decode(data, type=_Project).current) if data else DEFAULT_SESSION
-        except (msgspec.DecodeError, SessionError):
-            return DEFAULT_SESSION
+        return self.record().current
 
     def use(self, name: str) -> None:
-        document = msgspec.json.encode(_Project(root=str(self._root), current=name))
-        path = private_directory(self._directory) / "project.json"
-        write_atomically(path, msgspec.json.format(document, indent=1) + b"\n", mode=0o600)
+        """Call with the lock held."""
+        self._describe(msgspec.structs.replace(self.record(), current=name))
+
+    def set_changed(self, name: str) -> None:
+        """Remembers whose change of files begins, so that any session can finish it. Call with the lock held."""
+        record = self.record()
+        if record.changed != name:
+            self._describe(msgspec.structs.replace(record, changed=name))
+
+    def record(self) -> Record:
+        """What is known about the project itself; the user is told when that cannot be read."""
+        try:
+            record = read_record(self.directory) or Record(root="")
+        except SessionCorrupt as error:
+            self._note(f"{error.message}; session {DEFAULT_SESSION} is used until you choose another")
+            record = Record(root="")
+        return msgspec.structs.replace(record, root=str(self._root))
+
+    def holder(self) -> str | None:
+        """Who holds the lock, as far as that can be known; None if it is free."""
+        from filelock import Timeout
+
+        if not self.directory.is_dir():
+            return None
+        try:
+            self._acquire(0)
+        except Timeout:
+            return holder_of(self.directory / "lock")
+        except (OSError, NotImplementedError) as error:
+            raise not_writable(self.directory, error) from None
+        self._lock.release()
+        return None
 
     @property
-    def _sessions(self) -> Path:
-        return self._directory / "sessions"
+    def sessions(self) -> Path:
+        return self.directory / "sessions"
 
-    def _path(self, name: str) -> Path:
-        return self._sessions / f"{check_name(name)}.json"
+    def path(self, name: str) -> Path:
+        return self.sessions / f"{check_name(name)}.json"
 
-    def _from_backup(self, name: str, path: Path, error: SessionCorrupt) -> Session:
-        aside = _set_aside(path)
-        data = _read(_backup(path))
-        if data is None:
-            raise SessionCorrupt(
-                f"session {name} cannot be read ({error.message}); it was moved to {aside}",
-                "There is no older copy. The next command starts the session anew.",
-            )
-        session = _decode(data, _backup(path))
-        shutil.copy2(_backup(path), path)
-        self._note(f"session {name} could not be read and was moved to {aside}; its previous state is used")
-        return session
+    @cached_property
+    def _lock(self) -> FileLock:
+        from filelock import FileLock
+
+        return FileLock(self.directory / "lock", mode=0o600)
+
+    def _acquire(self, timeout: float) -> None:
+        with warnings.catch_warnings():  # it says so when it makes do with a file, which is no concern of the user
+            warnings.simplefilter("ignore", UserWarning)
+            self._lock.acquire(timeout=timeout)
+
+    def _describe(self, record: Record) -> None:
+        with self._writing():
+            describe(self.directory, record)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise not_writable(self.directory, error) from None
+
+
+def holder_of(lock: Path) -> str:
+    """Where the file system knows no locks the lock file names its process; elsewhere the kernel knows it."""
+    pid, host, *_ = [*(generations.read_bytes(lock) or b"").decode("utf-8", "replace").split(), "", ""]
+    if pid and host:
+        return f"process {pid} on {host}"
+    inode = f":{lock.stat().st_ino}"
+    known = (generations.read_bytes(Path("/proc/locks")) or b"").decode().splitlines()
+    found = [words[4] for words in map(str.split, known) if len(words) > 5 and words[5].endswith(inode)]
+    return f"process {found[0]}" if found else "another process"
 
 
 def unknown(name: str) -> SessionUnknown:
     return SessionUnknown(f"there is no session named {name}", f"Create it with: gemchat new {name}")
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SessionError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _decode(data: bytes, path: Path) -> Session:
-    """A session that parses and makes sense as a whole."""
-    try:
-        schema = msgspec.json.decode(data, type=_Schema).schema
-        if schema > SCHEMA:
-            raise SessionTooNew(
-                f"{path} was written by a newer gemchat (schema {schema}, this one knows {SCHEMA})",
-                "Update gemchat, or set GEMCHAT_STATE_DIR to another directory.",
-            )
-        session = msgspec.json.decode(data, type=_Document).session
-        history.current_path(session)
-        history.undo_stack(session)
-    except (msgspec.DecodeError, ValueError, IndexError, RecursionError) as error:
-        raise SessionCorrupt(str(error)) from None
-    return session
-
-
-def _backup(path: Path) -> Path:
-    return path.with_name(f"{path.name}.bak")
-
-
-def _keep_previous(path: Path) -> None:
-    data = _read(path)
-    if data is not None:
-        write_atomically(_backup(path), data, mode=0o600)
-
-
-def _set_aside(path: Path) -> Path:
-    for number in range(1, 1000):
-        aside = path.with_name(f"{path.name}.corrupt-{number}")
-        if not aside.exists():
-            return path.rename(aside)
-    raise SessionCorrupt(f"{path} cannot be read, and too many copies of it have been set aside already")

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePath, PurePosixPath
+from typing import NamedTuple
 
-from gemchat.atomic import flush_directory, write_atomically
+from gemchat.atomic import Staged, flush_directory, remove_leftovers, stage
 from gemchat.errors import FileMissing, OutsideProject, TooLarge, WorkspaceError
 
 SIZE_LIMIT = 4_000_000  # bytes of text; about a million tokens, more than models read
@@ -26,6 +27,18 @@ def find_root(directory: Path) -> Path:
         if any((candidate / marker).exists() for marker in _ROOT_MARKERS):
             return candidate
     return start
+
+
+class Replacement(NamedTuple):
+    """What a file will be replaced by, on the disk already; nothing if it will be deleted."""
+
+    path: str
+    location: Path
+    staged: Staged | None
+
+    def abandon(self) -> None:
+        if self.staged is not None:
+            self.staged.abandon()
 
 
 class Workspace:
@@ -75,25 +88,45 @@ class Workspace:
             raise WorkspaceError(f"{path} cannot be read: {error.strerror}") from error
 
     def write(self, path: str, data: bytes) -> None:
-        """Replaces or creates the file. An existing one keeps mode, owner and attributes; a link stays a link."""
+        """Replaces or creates the file, as `stage` says."""
+        self.publish(self.stage(path, data))
+
+    def delete(self, path: str) -> None:
+        self.publish(self.stage(path, None))
+
+    def stage(self, path: str, data: bytes | None) -> Replacement:
+        """Makes ready all that can fail for want of space or permission; None is for a file that will be deleted.
+
+        An existing file keeps mode, owner and attributes, and a link stays a link.
+        """
         location = self._locate(path)
         try:
-            if location.exists():
-                if not os.access(location, os.W_OK):
-                    raise WorkspaceError(f"{path} is write-protected", "Change its mode first.")
-                write_atomically(location, data, like=location)
-            else:
-                write_atomically(location, data, mode=0o666 & ~_umask())
+            if data is None:
+                return Replacement(path, location, None)
+            if not location.exists():
+                return Replacement(path, location, stage(location, data, mode=0o666 & ~_umask()))
+            if not os.access(location, os.W_OK):
+                raise WorkspaceError(f"{path} is write-protected", "Change its mode first.")
+            return Replacement(path, location, stage(location, data, like=location))
         except OSError as error:
             raise WorkspaceError(f"{path} cannot be written: {error.strerror}") from error
 
-    def delete(self, path: str) -> None:
-        location = self._locate(path)
+    def publish(self, replacement: Replacement) -> None:
+        path, location, staged = replacement
         try:
-            location.unlink()
+            if staged is not None:
+                staged.publish()
+            else:
+                location.unlink()
+                flush_directory(location.parent)
         except OSError as error:
-            raise WorkspaceError(f"{path} cannot be deleted: {error.strerror}") from error
-        flush_directory(location.parent)
+            replacement.abandon()
+            done = "deleted" if staged is None else "written"
+            raise WorkspaceError(f"{path} cannot be {done}: {error.strerror}") from error
+
+    def remove_leftovers(self, path: str) -> None:
+        """Removes what a killed process had made ready for a file."""
+        remove_leftovers(self._locate(path))
 
     def check_creatable(self, path: str) -> None:
         """Raises FileMissing when the directory for a new file is not there: more likely a slip than a wish."""

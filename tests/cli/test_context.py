@@ -159,6 +159,6 @@ def test_an_overview_of_the_project_is_sent_when_it_changes(gemchat: Gemchat) ->
     gemchat("ask", "and now?")
     assert "new.py 17 B: fresh" in gemchat.mind.belief.newest["secondaryContext"][0]["text"]
     assert gemchat("context", "rm", "--tree").out == "removed (project overview)\n"
-    assert gemchat("context", "--json").json == {"context": [], "tree": False}
+    assert gemchat("context", "--json").json["context"] == []
     for command in ("add", "rm"):
         assert gemchat("context", command).code == 2

@@ -43,6 +43,7 @@ RUNS = [
     ["context", "add", "app.py"],
     ["context", "rm", "app.py"],
     ["usage"],
+    ["doctor"],
     ["config"],
     ["config", "list"],
     ["config", "get", "horizon"],

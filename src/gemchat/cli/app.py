@@ -16,9 +16,9 @@ from gemchat import __version__, output
 from gemchat.apikey import own_keys
 from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
 from gemchat.cli.demo import demo
+from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
 from gemchat.cli.usage import usage
-from gemchat.config import state_directory
 from gemchat.core.secrets import redacted
 from gemchat.core.visible import visible
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
@@ -52,6 +52,7 @@ for command in (
     commands.run,
     sessions.new,
     demo,
+    doctor,
 ):
     app.command()(command)
 app.add_typer(sessions.app, name="sessions")
@@ -108,25 +109,17 @@ def _failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | 
 
 
 def _bug(error: Exception, here: Surroundings) -> GemchatError:
+    said = f"this is a bug in gemchat: {type(error).__name__}"
     try:
-        log = state_directory(here.environ) / "gemchat.log"
+        log = here.log()
     except ConfigError as unusable:
         return unusable
     try:
         said = redacted("".join(traceback.format_exception(error)), own_keys(here.environ, here.user_file.parent))
-        _append(log, visible(said))
+        log.write(visible(said))
     except OSError:
-        return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"{log} could not be written.")
-    return GemchatError(f"this is a bug in gemchat: {type(error).__name__}", f"Please report it with: {log}")
-
-
-def _append(log: Path, text: str) -> None:
-    from gemchat.atomic import private_directory
-
-    private_directory(log.parent)
-    with log.open("a", encoding="utf-8") as file:
-        log.chmod(0o600)
-        file.write(text)
+        return GemchatError(said, f"{log.path} could not be written.")
+    return GemchatError(said, f"Please report it with: {log.path}")
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ def new(
 ) -> None:
     """Start a new conversation in this project and use it from now on."""
     view, place = opened(ctx, root=project, as_json=as_json)
-    with place.store.lock():
+    with place.at_rest():
         taken = place.store.names()
         name = name or next(free for n in range(2, 10_000) if (free := f"chat-{n}") not in taken)
         if place.store.exists(name):
@@ -60,7 +60,7 @@ def use(
 ) -> None:
     """Use another session from now on."""
     view, place = opened(ctx, root=project, as_json=as_json)
-    with place.store.lock():
+    with place.at_rest():
         if name != DEFAULT_SESSION and not place.store.exists(name):
             raise unknown(name)
         place.store.use(name)
@@ -77,7 +77,7 @@ def rename(
 ) -> None:
     """Give a session another name."""
     view, place = opened(ctx, root=project, as_json=as_json)
-    with place.store.lock():
+    with place.at_rest():
         place.store.rename(old, check_name(name))
     _told(view, place, f"session {old} is now {name}")
 
@@ -98,10 +98,11 @@ def remove(
     session = None if keep_remote else place.store.load(name)
     if session is not None:
         _remove_remote(ctx.obj, view, place, session, insecure=insecure)
-    with place.store.lock():
+    with place.at_rest():
         if session is not None and place.store.load(name) != session:
             raise SessionError(f"session {name} was used meanwhile; it is not removed", "Try again.")
         place.store.remove(name)
+        place.store.collect(place.clock())
     _told(view, place, f"removed session {name}")
 
 

@@ -32,6 +32,7 @@ from gemchat.core.economics import RELATIVE, Policy
 from gemchat.core.model import Transport
 from gemchat.core.prices import price_of
 from gemchat.errors import ChainLost
+from gemchat.log import Log, logged
 from gemchat.project import Project
 from gemchat.retry import Patience, Retrying
 from gemchat.store import Store, project_directory
@@ -135,7 +136,14 @@ class Surroundings:
         return service_mark(api_key(self.environ, self.user_file.parent), wanted.base_url)
 
     def connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
-        """A connection to the service. Loads the SDK, which takes longer than all the rest."""
+        """A connection to the service that leaves a line per request in the log."""
+        return logged(self._connect(wanted, view), wanted.backend, self.log())
+
+    def log(self) -> Log:
+        return Log(state_directory(self.environ) / "gemchat.log", time.time)
+
+    def _connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
+        """Loads the SDK, which takes longer than all the rest."""
         if wanted.model == LOCAL_MODEL:
             return self._connect_locally(wanted, view.note)
         return Retrying(self._gemini(wanted), self._patience(wanted, view))
