@@ -77,6 +77,12 @@ CONSTANT = "WIDE = 80\n\n\ndef pad(x):\n    return x.ljust(WIDE)\n"
         ("add a function volume(r)", OLD, f"{OLD}\n\ndef size(r):\n    return r\n", "volume is missing"),
         ("write a class called `Shape`", OLD, f"{OLD}\n\nclass Form:\n    pass\n", "Shape is missing"),
         ("halve area", OLD, f"{OLD}\nreturn 1\n", "does not parse"),
+        (
+            "rename around to circle_length",
+            f'__all__ = ["area"]\n{OLD}',
+            f'__all__ = ["circle_length"]\n{OLD.replace("around", "circle_length")}',
+            "area got lost",
+        ),
     ],
 )
 def test_what_was_asked_for_by_name_must_be_there(request_: str, old: str, new: str, says: str) -> None:

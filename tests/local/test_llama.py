@@ -84,13 +84,12 @@ def test_a_file_with_fences_is_written_in_a_longer_one_and_never_cut_at_its_own(
     assert enough(f"````markdown\n{new}````")
 
 
-def test_the_explanation_is_made_from_the_change_and_not_from_the_wish() -> None:
-    engine = ScriptedEngine(GOOD, "")
-    reply, _ = edit(engine)
-    asked = engine.calls[-1].messages[-1].text
-    assert "+    return x * 0.5" in asked
-    assert "multiply instead" not in asked
-    assert reply["explanation"] == "Changes a.py."
+def test_an_explanation_says_which_definitions_came_and_went_whatever_the_model_claims() -> None:
+    text = f"{OLD}\n\nLIMIT = 3\n"
+    new = f"{OLD}\n\ndef limit():\n    return 3\n"
+    reply, _ = edit(ScriptedEngine(f"```python\n{new}```", "It renames everything."), text)
+    assert reply["explanation"] == "It renames everything. New: `limit`. Gone: `LIMIT`."
+    assert edit(ScriptedEngine(GOOD, ""))[0]["explanation"] == "Changes a.py."
 
 
 def test_what_was_wrong_with_an_attempt_is_told_with_the_next() -> None:

@@ -49,6 +49,15 @@ def problem(path: str, old: str, new: str, request: str) -> str:
     )
 
 
+def came_and_went(path: str, old: str, new: str) -> str:
+    """The definitions that one text has and the other has not, "" if they are the same."""
+    before, after = _defined(path, old), _defined(path, new)
+    said = {"New": after - before, "Gone": before - after}
+    return " ".join(
+        f"{what}: {', '.join(f'`{name}`' for name in sorted(names))}." for what, names in said.items() if names
+    )
+
+
 def _shortened(old: str, new: str, request: str) -> str:
     before, after = len(old.split()), len(new.split())
     least = _SHORTEST_WHEN_ASKED if _TAKES_AWAY.search(request) else _SHORTEST
@@ -83,14 +92,18 @@ def _has_code_of_its_own(path: str) -> bool:
 
 def _unrenamed(path: str, old: str, new: str, request: str) -> str:
     pair = renamed(request)
-    kept = (_names(path, old) | _assigned(path, old)) & (_names(path, new) | _assigned(path, new))
+    kept = _defined(path, old) & _defined(path, new)
     return f"{pair[0]} is still there" if pair and pair[0] in kept else ""
+
+
+def _defined(path: str, text: str) -> set[str]:
+    return _names(path, text) | _assigned(path, text)
 
 
 def _lost(path: str, old: str, new: str, request: str) -> str:
     """Definitions, or keys of data, that are gone though the request names others or none."""
-    before = _names(path, old)
-    lost = before - _names(path, new)
+    before = _names(path, old) | _exports(path, old)
+    lost = (_names(path, old) - _names(path, new)) | (_exports(path, old) - _exports(path, new))
     asked = {name for name in before if occurs(name.lower(), request.lower())}
     if not asked and _TAKES_AWAY.search(request):
         return ""
@@ -158,6 +171,10 @@ def _undefined(text: str) -> set[str]:
             bound.update(_bound(node))
             used.update(_exported(node))
     return set() if "*" in bound else used - bound
+
+
+def _exports(path: str, text: str) -> set[str]:
+    return {name for node in _tree(text).body for name in _exported(node)} if _is_python(path) else set()
 
 
 def _exported(node: ast.AST) -> Iterator[str]:

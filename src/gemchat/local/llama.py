@@ -53,7 +53,7 @@ class LlamaMind:
         paths = [path for path in belief.targets if path in belief.files]
         for path in paths:
             self._rewriter.check_size(prompt, belief, path)
-        used = Usage()
+        request, used = transcript.wish(belief), Usage()
         after: dict[str, str] = {}
         told: list[str] = []
         for path in paths:
@@ -63,7 +63,7 @@ class LlamaMind:
                 told += [f"{path}: no usable change found ({done.why})."] if done.why else []
                 continue
             after[path] = done.text
-            said = yield from self._rewriter.explain(path, belief.files[path] or "", done.text)
+            said = yield from self._rewriter.explain(request, path, belief.files[path] or "", done.text)
             used = added(used, said.usage)
             told.append(said.text or "")
         before = {path: belief.files[path] for path in paths}

@@ -32,7 +32,7 @@ def renamed(request: str) -> tuple[str, str] | None:
 def unfulfilled(request: str, old: str, new: str) -> str:
     """Which of the names that `request` wants in the text it did not get, or did not get rid of; "" if none."""
     missing = sorted(name for name in _wanted(request, old) if not occurs(name, new))
-    return f"{', '.join(missing)} is missing, exactly as it is written in the request" if missing else ""
+    return f"{', '.join(missing)} is missing" if missing else ""
 
 
 def occurs(name: str, text: str) -> bool:

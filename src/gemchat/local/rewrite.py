@@ -12,7 +12,7 @@ from functools import partial
 from gemchat.core.model import Usage, Value
 from gemchat.local import transcript
 from gemchat.local.belief import Belief
-from gemchat.local.checks import problem
+from gemchat.local.checks import came_and_went, problem
 from gemchat.local.engine import Call, Engine, Say, added, weigh
 from gemchat.local.fences import first_fence, is_closed, opening, settled
 from gemchat.local.mind import Prompt, Refusal
@@ -76,14 +76,17 @@ class Rewriter:
                 return Rewritten(text=text, why="", usage=used)
         return Rewritten(text=None, why=why, usage=used)
 
-    def explain(self, path: str, old: str, new: str) -> Work:
-        """One sentence on a change; what cannot be told in the window is left to the diff."""
-        said = transcript.explaining(path, old, new)
+    def explain(self, request: str, path: str, old: str, new: str) -> Work:
+        """The model's sentence on a change, and what no model need be asked: which definitions came and went.
+
+        A model that was asked for something likes to say that it did just that.
+        """
+        said = transcript.explaining(request, path, old, new)
         used, sentence = Usage(), ""
         if sum(weigh(say.text) for say in said) + _EXPLANATION_TOKENS < self._engine.window:
             sentence, used = yield from heard(self._engine, Call(messages=said, limit=_EXPLANATION_TOKENS))
-        told = " ".join(sentence.split("\n\n")[0].split())
-        return Rewritten(text=told or f"Changes {path}.", why="", usage=used)
+        told = " ".join(sentence.split("\n\n")[0].split()) or f"Changes {path}."
+        return Rewritten(text=" ".join(filter(None, [told, came_and_went(path, old, new)])), why="", usage=used)
 
     def _call(self, said: tuple[Say, ...], path: str, old: str | None, temperature: float, attempt: int) -> Call:
         length = NEW_FILE_TOKENS if old is None else weigh(old) + weigh(old) // 4 + _ROOM

@@ -20,7 +20,6 @@ from gemchat.local.belief import Belief, read
 from gemchat.local.engine import Say
 from gemchat.local.fences import fenced, language_of, opening
 from gemchat.local.mind import Prompt
-from gemchat.local.named import renamed
 
 SYSTEM = (
     "You are a careful programmer who helps in a terminal. Answer questions about the files you are shown, "
@@ -64,20 +63,18 @@ def rewriting(prompt: Prompt, belief: Belief, path: str, request: str, remark: s
     )
     if text is None:
         how = f"Reply with the text of `{path}` in one {opening(path, '')} block and nothing else."
-    if pair := renamed(request):
-        how = f"`{pair[0]}` becomes `{pair[1]}`, written exactly so, wherever it occurs. {how}"
     remarks = [f"Take care: in an earlier attempt {remark}."] if remark else []
     return system(prompt), Say(role="user", text="\n\n".join([*parts, order, how, *remarks]))
 
 
-def explaining(path: str, old: str, new: str) -> tuple[Say, ...]:
-    """Asks what a change does. The request stays out of it: the model would say that it was met."""
+def explaining(request: str, path: str, old: str, new: str) -> tuple[Say, ...]:
     diff = unified(old, new, old_name=path, new_name=path)
     return (
         Say(role="system", text="You describe changes of files in one short, exact sentence."),
         Say(
             role="user",
-            text=f"{fenced(diff, 'diff')}\n\nSay in one sentence what this change of `{path}` does.",
+            text=f"The request was: {request.strip()}\n\nThe change:\n{fenced(diff, 'diff')}\n\n"
+            "Say in one sentence what the change does.",
         ),
     )
 
