@@ -31,7 +31,7 @@ import encoders
 message = Message()
 message.set_payload("a b")
 encoders.encode_quopri(message)
-assert message.get_payload() == b"a=20b"
+assert message.get_payload() == "a=20b"
 assert encoders._qencode(b"a b") == b"a=20b"
 assert "TypeError" in open("encoders.py").read()
 try:
