@@ -24,6 +24,12 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert command in (ROOT / ".ci/run").read_text().splitlines()
 
 
+def test_the_first_command_installs_the_model_and_the_next_one_is_light() -> None:
+    first, light = re.findall(r"^python3 -m venv .*gemchat demo$", README, re.MULTILINE)
+    assert "install -q '.[local]' &&" in first
+    assert light == first.replace("'.[local]'", ".")
+
+
 def test_every_command_is_in_the_readme() -> None:
     names = [command.callback.__name__ for command in app.registered_commands if command.callback]
     names += [group.name or "" for group in app.registered_groups]

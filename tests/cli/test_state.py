@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gemchat import changes, generations, report
+from gemchat import changes, generations, past, report
 from gemchat.blobs import Drafts
 from gemchat.cli.surroundings import Surroundings
 from gemchat.doctor import examine

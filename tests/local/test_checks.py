@@ -48,11 +48,45 @@ def test_a_faulty_text_is_not_proposed(new: str, says: str) -> None:
         ("remove what is not used", OLD[: OLD.index("def around")]),
         ("add a constant", OLD.replace("def area", "TWO = 2\n\n\ndef area")),
         ("catch errors", f"{OLD}\n\ntry:\n    area(1)\nexcept TypeError as error:\n    print(error)\n"),
+        ("rename the function `around` to `circle_length`", OLD.replace("around", "circle_length")),
+        ("rename math to geometry in the comments", f"# geometry\n{OLD}"),
+        ("add a function volume(r)", f"{OLD}\n\ndef volume(r):\n    return r\n"),
+        ("add a function that is fast", f"{OLD}\n\ndef quick():\n    return 1\n"),
         ("match it", f"{OLD}\n\nmatch area(1):\n    case [first, *more]:\n        print(first, more)\n"),
     ],
 )
 def test_what_was_asked_for_is_no_fault(request_: str, new: str) -> None:
     assert problem("geo.py", OLD, new, request_) == ""
+
+
+CONSTANT = "WIDE = 80\n\n\ndef pad(x):\n    return x.ljust(WIDE)\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "old", "new", "says"),
+    [
+        (
+            "rename around to circle_length",
+            OLD,
+            OLD.replace("around", "circumference"),
+            "circle_length is missing",
+        ),
+        ("rename around to circle_length", OLD, f"{OLD}\n\ndef circle_length(r):\n    return r\n", "still there"),
+        ("rename WIDE to WIDTH", CONSTANT, f"WIDTH = 80\n{CONSTANT}", "WIDE is still there"),
+        ("rename the constant `WIDE` to `WIDTH`", CONSTANT, CONSTANT.replace("WIDE", "width"), "WIDTH is missing"),
+        ("add a function volume(r)", OLD, f"{OLD}\n\ndef size(r):\n    return r\n", "volume is missing"),
+        ("write a class called `Shape`", OLD, f"{OLD}\n\nclass Form:\n    pass\n", "Shape is missing"),
+        ("halve area", OLD, f"{OLD}\nreturn 1\n", "does not parse"),
+        (
+            "rename around to circle_length",
+            f'__all__ = ["area"]\n{OLD}',
+            f'__all__ = ["circle_length"]\n{OLD.replace("around", "circle_length")}',
+            "area got lost",
+        ),
+    ],
+)
+def test_what_was_asked_for_by_name_must_be_there(request_: str, old: str, new: str, says: str) -> None:
+    assert says in problem("geo.py", old, new, request_)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +97,7 @@ def test_what_was_asked_for_is_no_fault(request_: str, new: str) -> None:
         ("a.toml", "a = 1\nb = 2\n", "a = 1\nb = \n", "does not parse"),
         ("a.toml", "a = 1\nb = 2\n", "a = 1\nc = 2\n", "b got lost"),
         ("a.js", "function f() { return 1 }\n", "function f() { return 2\n", "{ and } do not match"),
+        ("a.js", "f()\ng()\n", "f()\n// ... rest of the code\n", "leaves code out"),
         ("a.sh", "f() {\n  echo 1\n}\n", "g() {\n  echo 2\n}\n", "f got lost"),
     ],
 )

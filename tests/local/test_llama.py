@@ -35,8 +35,8 @@ class ScriptedEngine:
         yield Usage(input=10, cached=4, output=2)
 
 
-def edit(engine: ScriptedEngine, text: str = OLD) -> tuple[dict[str, Any], Usage]:
-    payload = user_payload("edit", "multiply instead", [Target(path="a.py", text=text)])
+def edit(engine: ScriptedEngine, text: str = OLD, path: str = "a.py") -> tuple[dict[str, Any], Usage]:
+    payload = user_payload("edit", "multiply instead", [Target(path=path, text=text)])
     message = lift(Message(role="user", parts=(to_json(payload),)))
     prompt = Prompt(model="m", system="", messages=(message,), schema=schema("edits", 1))
     said = list(LlamaMind(engine).answer(prompt))
@@ -69,3 +69,30 @@ def test_a_file_beyond_the_window_is_refused_with_the_limit() -> None:
     with pytest.raises(Refusal, match=r"a\.py is too long .* tokens"):
         edit(engine, OLD * 500)
     assert engine.calls == []
+
+
+def test_a_file_with_fences_is_written_in_a_longer_one_and_never_cut_at_its_own() -> None:
+    old = "Use:\n\n```sh\ntool\n```\n"
+    new = old.replace("tool", "tool --fast")
+    engine = ScriptedEngine(f"```markdown\n{new}", f"````markdown\n{new}````", "It is faster.")
+    reply, _ = edit(engine, old, "a.md")
+    assert apply_reply(parse(json.dumps(reply)), {"a.md": old}, ["a.md"]) == {"a.md": new}
+    assert "one ````markdown block" in engine.calls[0].messages[-1].text
+    enough = engine.calls[0].enough
+    assert enough is not None
+    assert not enough(f"```markdown\n{new}")
+    assert enough(f"````markdown\n{new}````")
+
+
+def test_an_explanation_says_which_definitions_came_and_went_whatever_the_model_claims() -> None:
+    text = f"{OLD}\n\nLIMIT = 3\n"
+    new = f"{OLD}\n\ndef limit():\n    return 3\n"
+    reply, _ = edit(ScriptedEngine(f"```python\n{new}```", "It renames everything."), text)
+    assert reply["explanation"] == "It renames everything. New: `limit`. Gone: `LIMIT`."
+    assert edit(ScriptedEngine(GOOD, ""))[0]["explanation"] == "Changes a.py."
+
+
+def test_what_was_wrong_with_an_attempt_is_told_with_the_next() -> None:
+    engine = ScriptedEngine(GOOD.replace("half", "double"), GOOD, "")
+    edit(engine)
+    assert "half got lost" in engine.calls[1].messages[-1].text

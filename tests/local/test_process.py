@@ -16,13 +16,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gemchat.errors import Unavailable
+from gemchat.core.model import Message, Request
+from gemchat.errors import ConfigError, Unavailable
+from gemchat.gemini import connect
 from gemchat.local import process
 from gemchat.local.mind import Prompt
 from gemchat.local.serve import Place, Record, Turnstile
 
 pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 ROOT = Path(__file__).parent.parent.parent
+REQUEST = Request(model="m", system="", messages=(Message(role="user", parts=("x",)),))
 PROMPT = Prompt(model="m", system="", messages=())
 
 
@@ -34,9 +37,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     process.stop(place)
 
 
-def ensure(place: Place, serves: str = "stub", idle: float = 60) -> Record:
-    start = [sys.executable, "-m", "tests.local.stub_process", str(place.directory), serves, str(idle)]
-    return process.ensure(place, serves, start)
+def started(place: Place, serves: str, idle: float) -> list[str]:
+    return [sys.executable, "-m", "tests.local.stub_process", str(place.directory), serves, str(idle)]
+
+
+def ensure(
+    place: Place, serves: str = "stub", idle: float = 60, waiting: Callable[[], None] = lambda: None
+) -> Record:
+    return process.ensure(place, serves, started(place, serves, idle), waiting)
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -68,6 +76,78 @@ def test_a_killed_server_is_replaced(place: Place) -> None:
     second = ensure(place)
     assert second.pid != first.pid
     assert process.running(place) == second
+
+
+def test_a_server_that_dies_while_it_answers_is_an_error_and_the_next_question_starts_another(
+    place: Place,
+) -> None:
+    first = ensure(place, "crashing")
+    said: list[object] = []
+    with (
+        connect("interactions", key=first.token, base_url=first.url) as transport,
+        pytest.raises(Unavailable),
+    ):
+        said.extend(transport.send(REQUEST))
+    assert process.running(place) is None
+    assert ensure(place).pid != first.pid
+
+
+def test_a_start_that_is_given_up_leaves_nothing_behind(place: Place) -> None:
+    def give_up() -> None:
+        if place.read() is not None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ensure(place, "endless", waiting=give_up)
+    assert not process.stop(place)
+    assert ensure(place).serves == "stub"
+
+
+def left_loading(place: Place) -> subprocess.Popen[bytes]:
+    """A server whose starter was killed while it loads."""
+    loading = subprocess.Popen(started(place, "endless", 60))
+    eventually(lambda: place.read() is not None)
+    return loading
+
+
+def test_a_server_that_was_left_loading_is_stopped(place: Place) -> None:
+    loading = left_loading(place)
+    assert process.running(place) is None
+    assert process.stop(place)
+    assert loading.wait() != 0
+
+
+def test_a_server_that_was_left_loading_does_not_keep_another_from_starting(place: Place) -> None:
+    loading = left_loading(place)
+    assert ensure(place).pid != loading.pid
+    assert loading.wait() != 0
+
+
+def test_a_directory_that_others_can_write_to_is_not_believed(place: Place) -> None:
+    ensure(place)
+    place.directory.chmod(0o777)
+    assert place.read() is None
+    with pytest.raises(ConfigError, match="others can write"):
+        ensure(place)
+    place.directory.chmod(0o700)
+    assert ensure(place).serves == "stub"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_record_in_the_directory_of_another_user_is_not_believed(place: Place) -> None:
+    ensure(place)
+    os.chown(place.directory, 12345, 12345)
+    assert process.running(place) is None
+    os.chown(place.directory, 0, 0)
+
+
+def test_the_server_gets_no_keys(place: Place) -> None:
+    told = {**os.environ, "GEMINI_API_KEY": "secret", "GOOGLE_API_KEY": "secret"}
+    record = process.ensure(place, "stub", started(place, "stub", 60), environ=told)
+    status = Path(f"/proc/{record.pid}/environ")
+    if not status.exists():
+        pytest.skip("the system does not tell what a process was given")
+    assert b"secret" not in status.read_bytes()
 
 
 @pytest.mark.parametrize("wrong", [{"token": "wrong"}, {"url": "http://127.0.0.1:1"}])

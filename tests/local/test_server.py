@@ -143,6 +143,10 @@ def test_without_a_token_any_key_will_do_but_none(server: LoopbackServer) -> Non
     assert call(server, "GET", "/v1/models", headers={})[0] == 401
 
 
+def test_a_body_without_an_end_is_refused_before_it_is_read(server: LoopbackServer) -> None:
+    assert call(server, "POST", "/v1/interactions", b"", {**KEY, "Content-Length": str(10**12)})[0] == 413
+
+
 def test_a_body_of_unknown_length_is_refused(server: LoopbackServer) -> None:
     for headers in ({"Transfer-Encoding": "chunked"}, {"Content-Length": "-1"}):
         assert call(server, "POST", "/v1/interactions", b"", {**KEY, **headers})[0] == 411

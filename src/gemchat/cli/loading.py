@@ -20,7 +20,11 @@ def local_server(chosen: Choice, place: Place, environ: Mapping[str, str], note:
     """The user's server of this model, started if it does not run."""
     loadable = ready(chosen, environ, _Steps(note))
     return process.ensure(
-        place, process.identity(loadable), process.command(loadable, place), _Once(note, chosen.title)
+        place,
+        process.identity(loadable),
+        process.command(loadable, place),
+        _Once(note, chosen.title),
+        environ,
     )
 
 

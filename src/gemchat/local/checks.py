@@ -16,12 +16,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-_ELISION = re.compile(
-    r"^\s*(#|//|--|/\*|<!--|;)?\s*(\.\.\.|…)\s*\S"
-    r"|^\s*(#|//|--|/\*|<!--).*\b(rest of|remaining|existing|unchanged|same as)\b.*\b"
-    r"(code|file|function|method|content|before|above)",
-    re.IGNORECASE | re.MULTILINE,
-)
+from gemchat.core import guards
+from gemchat.local.named import occurs, renamed, unfulfilled
+
 _DEFINITION = re.compile(
     r"^[ \t]*(?:(?:export|default|async|pub|static|public|private|abstract)\s+)*"
     r"(?:def|class|function\*?|func|fn|struct|enum|interface|trait)\s+(\w+)|^[ \t]*(\w+)[ \t]*\(\)[ \t]*\{",
@@ -43,9 +40,21 @@ def problem(path: str, old: str, new: str, request: str) -> str:
         return "the file is unchanged"
     return (
         _shortened(old, new, request)
+        or _elided(path, old, new)
         or _unparsable(path, old, new)
+        or unfulfilled(request, old, new)
+        or _unrenamed(path, old, new, request)
         or _lost(path, old, new, request)
         or _unbound(path, old, new)
+    )
+
+
+def came_and_went(path: str, old: str, new: str) -> str:
+    """The definitions that one text has and the other has not, "" if they are the same."""
+    before, after = _defined(path, old), _defined(path, new)
+    said = {"New": after - before, "Gone": before - after}
+    return " ".join(
+        f"{what}: {', '.join(f'`{name}`' for name in sorted(names))}." for what, names in said.items() if names
     )
 
 
@@ -56,46 +65,46 @@ def _shortened(old: str, new: str, request: str) -> str:
         return "the file is empty"
     if old.count("\n") >= _SMALL_FILE_LINES and after < before * least:
         return f"only {after} of {before} words are left"
-    elided = set(map(str, _elisions(new))) - set(map(str, _elisions(old)))
-    return f"it leaves code out: {min(elided)}" if elided else ""
+    return ""
 
 
-def _elisions(text: str) -> Iterator[str]:
-    return (found[0].strip() for found in _ELISION.finditer(text))
+def _elided(path: str, old: str, new: str) -> str:
+    line = guards.elided_line(path, old, new)
+    return f"it leaves code out: {line}" if line else ""
 
 
 def _unparsable(path: str, old: str, new: str) -> str:
     """Held against the new text only if the old one was sound."""
-    return _defect(path, new) if not _defect(path, old) or not old else ""
+    broken = guards.broken_syntax(path, old, new)
+    if broken:
+        return f"it does not parse: {broken}"
+    return _unbalanced(new) if _has_code_of_its_own(path) and not _unbalanced(old) else ""
 
 
-def _defect(path: str, text: str) -> str:
-    kind = PurePosixPath(path).suffix.lower()
-    try:
-        if kind in (".py", ".pyi"):
-            _compiled(text, path)
-        elif kind == ".json":
-            json.loads(text)
-        elif kind == ".toml":
-            tomllib.loads(text)
-        else:
-            return next((f"{a} and {b} do not match" for a, b in _BRACKETS if text.count(a) != text.count(b)), "")
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        return f"it does not parse: {error}"
-    return ""
+def _unbalanced(text: str) -> str:
+    return next((f"{a} and {b} do not match" for a, b in _BRACKETS if text.count(a) != text.count(b)), "")
 
 
-def _compiled(text: str, path: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compile(text, path, "exec", dont_inherit=True)
+def _has_code_of_its_own(path: str) -> bool:
+    """Whether brackets are all that can be looked at."""
+    return not path.lower().endswith(guards.PARSED)
+
+
+def _unrenamed(path: str, old: str, new: str, request: str) -> str:
+    pair = renamed(request)
+    kept = _defined(path, old) & _defined(path, new)
+    return f"{pair[0]} is still there" if pair and pair[0] in kept else ""
+
+
+def _defined(path: str, text: str) -> set[str]:
+    return _names(path, text) | _assigned(path, text)
 
 
 def _lost(path: str, old: str, new: str, request: str) -> str:
     """Definitions, or keys of data, that are gone though the request names others or none."""
-    before = _names(path, old)
-    lost = before - _names(path, new)
-    asked = {name for name in before if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", request, re.IGNORECASE)}
+    before = _names(path, old) | _exports(path, old)
+    lost = (_names(path, old) - _names(path, new)) | (_exports(path, old) - _exports(path, new))
+    asked = {name for name in before if occurs(name.lower(), request.lower())}
     if not asked and _TAKES_AWAY.search(request):
         return ""
     unasked = sorted(lost - asked)
@@ -122,30 +131,50 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(item)
 
 
+def _assigned(path: str, text: str) -> set[str]:
+    """The names of a Python module that are neither functions nor classes."""
+    statements = _tree(text).body if _is_python(path) else []
+    targets = [
+        target for statement in statements if isinstance(statement, ast.Assign) for target in statement.targets
+    ]
+    targets += [statement.target for statement in statements if isinstance(statement, ast.AnnAssign)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def _unbound(path: str, old: str, new: str) -> str:
     """Python names that are used and nowhere bound: an error at run time that no parser finds."""
-    if PurePosixPath(path).suffix.lower() != ".py":
-        return ""
-    missing = sorted(_undefined(new) - _undefined(old))
+    missing = sorted(_undefined(new) - _undefined(old)) if _is_python(path) else []
     return f"{', '.join(missing)} is used but never defined" if missing else ""
 
 
-def _undefined(text: str) -> set[str]:
+def _is_python(path: str) -> bool:
+    return path.lower().endswith(".py")
+
+
+def _tree(text: str) -> ast.Module:
+    """Empty if it does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            return ast.parse(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return set()
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _undefined(text: str) -> set[str]:
     used: set[str] = set()
     bound = {*dir(builtins), "__file__", "__name__", "__class__"}
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             used.add(node.id)
         else:
             bound.update(_bound(node))
             used.update(_exported(node))
     return set() if "*" in bound else used - bound
+
+
+def _exports(path: str, text: str) -> set[str]:
+    return {name for node in _tree(text).body for name in _exported(node)} if _is_python(path) else set()
 
 
 def _exported(node: ast.AST) -> Iterator[str]:

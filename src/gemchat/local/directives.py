@@ -15,20 +15,19 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from gemchat.core.diff import split_lines
+from gemchat.local.named import renamed
 
 Change: TypeAlias = tuple[str, str]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_RENAME = re.compile(r"\brename\s+[`'\"]?(\w+)[`'\"]?\s+(?:to|as)\s+[`'\"]?(\w+)", re.IGNORECASE)
 _PARSING = threading.Lock()
 _NUMBERS = ("int", "float", "Decimal")
 
 
 def change(prompt: str, text: str) -> Change | None:
     """What the prompt's directive makes of a text."""
-    rename = _RENAME.search(prompt)
-    if rename:
-        return _rename(text, rename[1], rename[2])
+    if pair := renamed(prompt):
+        return _rename(text, *pair)
     if "validat" in prompt.lower():
         return _validate(text)
     return _document(text) if "docstring" in prompt.lower() else None

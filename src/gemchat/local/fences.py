@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from gemchat.core.diff import opcodes, split_lines
 
 _TICKS = re.compile(r"^`{3,}", re.MULTILINE)
-_OPENING = re.compile(r"^(`{3,})[^`\n]*\n", re.MULTILINE)
+_TICKED = re.compile(r"^(?P<ticks>`{3,})[ \t]*(?P<said>[^`\n]*?)[ \t]*(?:\n|\Z)", re.MULTILINE)
 _LANGUAGES = {
     "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "ts": "typescript", "sh": "bash",
     "bash": "bash", "rs": "rust", "rb": "ruby", "md": "markdown", "yml": "yaml", "cs": "csharp", "kt": "kotlin",
@@ -35,17 +35,38 @@ def language_of(path: str) -> str:
     return _LANGUAGES.get(suffix, suffix)
 
 
-def first_fence(reply: str) -> str | None:
-    """The text in the first fence of a reply, None until it is closed."""
-    opening = _OPENING.search(reply)
-    if opening is None:
+def opening(path: str, text: str) -> str:
+    """The line that begins a fence for the file's new text: Markdown may get fences that it had not."""
+    language = language_of(path)
+    return max(fence_for(text), "````" if language == "markdown" else "```", key=len) + language
+
+
+def first_fence(reply: str, least: int = 3) -> str | None:
+    """The text in the first fence of a reply, None until it is closed.
+
+    Whoever uses less than the `least` backticks that were asked for may end the fence at a line of the file's own.
+    Then it counts up to the last such line, if those between are fences with a language, each closed.
+    """
+    ticks = list(_TICKED.finditer(reply))
+    closing = _closing(ticks, least) or _outermost(ticks)
+    return reply[ticks[0].end() : closing.start()] if closing else None
+
+
+def is_closed(reply: str, least: int = 3) -> bool:
+    """Whether nothing that follows can change what the fence holds."""
+    ends = reply.rstrip(" ").endswith(("```", "```\n"))
+    return ends and _closing(list(_TICKED.finditer(reply)), least) is not None
+
+
+def _closing(ticks: list[re.Match[str]], least: int) -> re.Match[str] | None:
+    if not ticks or len(ticks[0]["ticks"]) < least:
         return None
-    closing = re.compile(rf"^{opening[1]}[ \t]*$", re.MULTILINE).search(reply, opening.end())
-    return reply[opening.end() : closing.start()] if closing else None
+    return next((line for line in ticks[1:] if line["ticks"] == ticks[0]["ticks"] and not line["said"]), None)
 
 
-def is_closed(reply: str) -> bool:
-    return reply.rstrip(" ").endswith(("```", "```\n")) and first_fence(reply) is not None
+def _outermost(ticks: list[re.Match[str]]) -> re.Match[str] | None:
+    nested = all(bool(line["said"]) is (number % 2 == 0) for number, line in enumerate(ticks[1:-1]))
+    return ticks[-1] if ticks and len(ticks) % 2 == 0 and nested and not ticks[-1]["said"] else None
 
 
 def settled(old: str, new: str) -> str:

@@ -1,7 +1,7 @@
 """The server process from the outside: finds the user's running server, starts one where there is none, stops it.
 
 A server is known by its record and believed only if it answers with the right token. One that was killed, belongs
-to another model or does not answer is replaced. Two commands that start at once share one server.
+to another model, does not answer or was left loading is replaced. Two commands that start at once share one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from urllib.parse import urlsplit
 
 from gemchat.atomic import private_directory
 from gemchat.core.contents import to_json
-from gemchat.errors import Unavailable
+from gemchat.errors import ConfigError, Unavailable
 from gemchat.local.choice import Choice
 from gemchat.local.serve import IDLE_SECONDS, Place, Record
 
 _POLL_SECONDS = 0.1
 _ANSWER_SECONDS = 5.0
 _ANSWER_TRIES = 3
-_STOP_SECONDS = 5.0
+_STOP_SECONDS = 2.0
 
 Waiting = Callable[[], None]
 
@@ -52,52 +52,71 @@ def running(place: Place) -> Record | None:
     return record if record is not None and _answers(record) else None
 
 
-def ensure(place: Place, serves: str, start: Sequence[str], waiting: Waiting = lambda: None) -> Record:
+def ensure(
+    place: Place,
+    serves: str,
+    start: Sequence[str],
+    waiting: Waiting = lambda: None,
+    environ: Mapping[str, str] = os.environ,
+) -> Record:
     """A server for `serves`. `waiting` is called, again and again, while one is being started."""
     found = running(place)
     if found is not None and found.serves == serves:
         return found
     from filelock import FileLock, Timeout
 
-    private_directory(place.directory)
+    if not Place(directory=private_directory(place.directory)).is_private:
+        raise ConfigError(
+            f"others can write to {place.directory}, where the local model's server says how to reach it",
+            f"Make it yours alone: chmod 700 {place.directory}",
+        )
     while True:
         waiting()
         with suppress(Timeout), FileLock(place.starting, timeout=_POLL_SECONDS):
             found = running(place)
             if found is None or found.serves != serves:
                 stop(place)
-                found = _started(place, start, waiting)
+                found = _started(place, start, waiting, environ)
             return found
 
 
 def stop(place: Place) -> bool:
-    """Ends the user's server if one lives. The lock says so, so a recycled process id is never mistaken for it."""
-    record = place.read()
-    lives = _lives(place)
-    if record is not None and lives:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.kill(record.pid, number)
-            if _ended(place):
-                break
+    """Ends the user's server, whether it answers or still loads; returns whether there was one.
+
+    A server leaves when its record is gone. Only one that does not leave is sent signals, and only while somebody
+    holds the lock of the living: a recycled process id is not mistaken for it.
+    """
+    lives, record = _lives(place), place.read()
     place.record.unlink(missing_ok=True)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if record is None or _ended(place):
+            break
+        with suppress(OSError):
+            os.kill(record.pid, number)
+    _ended(place)
     return lives
 
 
-def _started(place: Place, start: Sequence[str], waiting: Waiting) -> Record:
+def _started(place: Place, start: Sequence[str], waiting: Waiting, environ: Mapping[str, str]) -> Record:
+    """Whoever stops waiting stops the start."""
     descriptor = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with closing(os.fdopen(descriptor, "wb")) as log:
         process = subprocess.Popen(  # noqa: S603  gemchat itself
             start, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place.directory,
-            env=_environment(os.environ), start_new_session=True,
+            env=_environment(environ), start_new_session=True,
         )  # fmt: skip
-    while process.poll() is None:
-        record = place.read()
-        if record is not None and record.pid == process.pid and _answers(record):
-            process.returncode = 0  # it outlives this process on purpose
-            return record
-        waiting()
-        time.sleep(_POLL_SECONDS)
+    try:
+        while process.poll() is None:
+            record = place.read()
+            if record is not None and record.pid == process.pid and _answers(record):
+                process.returncode = 0  # it outlives this process on purpose
+                return record
+            waiting()
+            time.sleep(_POLL_SECONDS)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     raise Unavailable(f"the local model could not be started: {_last_line(place.log)}", f"Its log: {place.log}")
 
 
@@ -113,8 +132,10 @@ def _answers(record: Record) -> bool:
     from http.client import HTTPConnection, HTTPException
 
     address = urlsplit(record.url)
+    if not address.hostname:
+        return False
     for _ in range(_ANSWER_TRIES):
-        with closing(HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_SECONDS)) as connection:
+        with closing(HTTPConnection(address.hostname, address.port, timeout=_ANSWER_SECONDS)) as connection:
             try:
                 connection.request("GET", "/v1/models", headers={"x-goog-api-key": record.token})
                 return connection.getresponse().status == 200

@@ -7,13 +7,14 @@ for the user to see in the diff; what the reply looks like is not decided here.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import partial
 
 from gemchat.core.model import Usage, Value
 from gemchat.local import transcript
 from gemchat.local.belief import Belief
-from gemchat.local.checks import problem
+from gemchat.local.checks import came_and_went, problem
 from gemchat.local.engine import Call, Engine, Say, added, weigh
-from gemchat.local.fences import first_fence, is_closed, settled
+from gemchat.local.fences import first_fence, is_closed, opening, settled
 from gemchat.local.mind import Prompt, Refusal
 
 TEMPERATURES = (0.0, 0.4, 0.6)
@@ -58,10 +59,12 @@ class Rewriter:
         request, old = transcript.wish(belief), belief.files.get(path)
         why, used = "", Usage()
         for attempt, temperature in enumerate(self._temperatures):
-            call = self._call(transcript.rewriting(prompt, belief, path, request, why), old, temperature, attempt)
+            call = self._call(
+                transcript.rewriting(prompt, belief, path, request, why), path, old, temperature, attempt
+            )
             reply, spent = yield from heard(self._engine, call)
             used = added(used, spent)
-            text = first_fence(f"{reply}\n")
+            text = first_fence(f"{reply}\n", _ticks(path, old))
             if text is None:
                 why = "no complete file was written"
                 continue
@@ -74,15 +77,18 @@ class Rewriter:
         return Rewritten(text=None, why=why, usage=used)
 
     def explain(self, request: str, path: str, old: str, new: str) -> Work:
-        """One sentence on a change; what cannot be told in the window is left to the diff."""
+        """The model's sentence on a change, and what no model need be asked: which definitions came and went.
+
+        A model that was asked for something likes to say that it did just that.
+        """
         said = transcript.explaining(request, path, old, new)
         used, sentence = Usage(), ""
         if sum(weigh(say.text) for say in said) + _EXPLANATION_TOKENS < self._engine.window:
             sentence, used = yield from heard(self._engine, Call(messages=said, limit=_EXPLANATION_TOKENS))
-        told = " ".join(sentence.split("\n\n")[0].split())
-        return Rewritten(text=told or f"Changes {path} as asked.", why="", usage=used)
+        told = " ".join(sentence.split("\n\n")[0].split()) or f"Changes {path}."
+        return Rewritten(text=" ".join(filter(None, [told, came_and_went(path, old, new)])), why="", usage=used)
 
-    def _call(self, said: tuple[Say, ...], old: str | None, temperature: float, attempt: int) -> Call:
+    def _call(self, said: tuple[Say, ...], path: str, old: str | None, temperature: float, attempt: int) -> Call:
         length = NEW_FILE_TOKENS if old is None else weigh(old) + weigh(old) // 4 + _ROOM
         room = self._engine.window - sum(weigh(say.text) for say in said)
         return Call(
@@ -90,8 +96,13 @@ class Rewriter:
             limit=max(min(length, room), _ROOM),
             temperature=temperature,
             seed=self._seed + attempt,
-            enough=is_closed,
+            enough=partial(is_closed, least=_ticks(path, old)),
         )
+
+
+def _ticks(path: str, old: str | None) -> int:
+    """How many backticks the fence that was asked for has."""
+    return opening(path, old or "").count("`")
 
 
 def heard(engine: Engine, call: Call) -> Generator[str, None, tuple[str, Usage]]:

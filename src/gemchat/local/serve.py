@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gemchat.atomic import private_directory, write_atomically
 from gemchat.core.model import Usage, Value
@@ -25,20 +27,21 @@ IDLE_SECONDS = 600.0
 _POLL_SECONDS = 0.25
 _SIGN_OF_LIFE_SECONDS = 1.0
 _TAKEOVER_SECONDS = 10.0
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Record(Value, frozen=True):
-    """How to reach a server. `serves` tells servers of different models apart."""
+    """How to reach a server, nowhere while it still loads. `serves` tells servers of different models apart."""
 
     pid: int
-    url: str
-    token: str
     serves: str
-    name: str
+    url: str = ""
+    token: str = ""
+    name: str = ""
 
 
 class Place(Value, frozen=True):
-    """The files of one user's server."""
+    """The files of one user's server. What somebody else may have put there is not believed."""
 
     directory: Path
 
@@ -59,11 +62,19 @@ class Place(Value, frozen=True):
     def log(self) -> Path:
         return self.directory / "server.log"
 
+    @property
+    def is_private(self) -> bool:
+        status = self.directory.stat()
+        return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
+
     def read(self) -> Record | None:
         try:
-            return msgspec.json.decode(self.record.read_bytes(), type=Record)
+            return msgspec.json.decode(self.record.read_bytes(), type=Record) if self.is_private else None
         except (OSError, msgspec.DecodeError):
             return None
+
+    def write(self, record: Record) -> None:
+        write_atomically(self.record, msgspec.json.encode(record), mode=0o600)
 
 
 class Turnstile:
@@ -109,7 +120,10 @@ class Turnstile:
 
 
 def serve(make: Callable[[], Mind], place: Place, serves: str, idle: float = IDLE_SECONDS) -> None:
-    """Serves until it was idle for so long, is told to stop, or its record is gone or another's."""
+    """Serves until it was idle for so long, is told to stop, or its record is gone or another's.
+
+    The record is there before the mind is made, so that also a server that still loads can be stopped.
+    """
     from filelock import FileLock
 
     stop = threading.Event()
@@ -117,13 +131,23 @@ def serve(make: Callable[[], Mind], place: Place, serves: str, idle: float = IDL
         signal.signal(number, lambda *_: stop.set())
     private_directory(place.directory)
     with FileLock(place.alive, timeout=_TAKEOVER_SECONDS):
-        turnstile = Turnstile(make())
-        token = secrets.token_urlsafe(32)
-        with LoopbackServer(turnstile, token=token, on_request=turnstile.noticed) as server:
-            record = Record(pid=os.getpid(), url=server.url, token=token, serves=serves, name=turnstile.name)
-            write_atomically(place.record, msgspec.json.encode(record), mode=0o600)
-            turnstile.noticed()
-            while not stop.wait(_POLL_SECONDS) and turnstile.idle < idle and place.read() == record:
-                pass
-            if place.read() == record:
+        record = Record(pid=os.getpid(), serves=serves)
+        place.write(record)
+        try:
+            turnstile = Turnstile(make())
+            if not stop.is_set() and place.read() == record:
+                _serve(turnstile, place, record, lambda: stop.wait(_POLL_SECONDS) or turnstile.idle >= idle)
+        finally:
+            found = place.read()
+            if found is not None and found.pid == record.pid:
                 place.record.unlink(missing_ok=True)
+
+
+def _serve(turnstile: Turnstile, place: Place, record: Record, done: Callable[[], bool]) -> None:
+    token = secrets.token_urlsafe(32)
+    with LoopbackServer(turnstile, token=token, on_request=turnstile.noticed) as server:
+        reachable = replace(record, url=server.url, token=token, name=turnstile.name)
+        place.write(reachable)
+        turnstile.noticed()
+        while not done() and place.read() == reachable:
+            pass

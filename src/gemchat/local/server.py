@@ -29,6 +29,7 @@ from gemchat.local.mind import Mind, Refusal
 
 _POLL_SECONDS = 0.02
 _CLOSE_SECONDS = 2.0
+_LONGEST_BODY = 64 * 1024 * 1024  # read before the key is looked at
 
 Events: TypeAlias = Generator[str, None, None]
 Query: TypeAlias = dict[str, str]
@@ -197,6 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             self.close_connection = True
             raise Refusal("A body needs a 'Content-Length'.", 411)
+        if int(length) > _LONGEST_BODY:
+            self.close_connection = True
+            raise Refusal("The body is too long.", 413)
         return self.rfile.read(int(length))
 
     def _check_key(self) -> None:

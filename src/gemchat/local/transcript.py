@@ -18,7 +18,7 @@ from gemchat.core.proposals import parse
 from gemchat.errors import ProposalRejected
 from gemchat.local.belief import Belief, read
 from gemchat.local.engine import Say
-from gemchat.local.fences import fenced, language_of
+from gemchat.local.fences import fenced, language_of, opening
 from gemchat.local.mind import Prompt
 
 SYSTEM = (
@@ -57,13 +57,12 @@ def rewriting(prompt: Prompt, belief: Belief, path: str, request: str, remark: s
     parts = [_shown(path, text), *_context(belief.context), *_extras(belief.newest)]
     verb = "Write" if text is None else "Change"
     order = f"{verb} `{path}`: {request.strip()}"
-    opening = fenced("", language_of(path)).splitlines()[0]
     how = (
-        f"Reply with the complete new text of `{path}` in one {opening} block, "
+        f"Reply with the complete new text of `{path}` in one {opening(path, text or '')} block, "
         "from the first line to the last. Copy everything else exactly: comments, docstrings and code."
     )
     if text is None:
-        how = f"Reply with the text of `{path}` in one block and nothing else."
+        how = f"Reply with the text of `{path}` in one {opening(path, '')} block and nothing else."
     remarks = [f"Take care: in an earlier attempt {remark}."] if remark else []
     return system(prompt), Say(role="user", text="\n\n".join([*parts, order, how, *remarks]))
 

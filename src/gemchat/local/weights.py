@@ -6,6 +6,7 @@ joined file is kept only if its SHA-256 is the one written down here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -118,6 +119,8 @@ def _join(parts: list[Path], weights: Weights, file: Path, progress: Progress) -
     try:
         with partial.open("wb") as target:
             found = _copied(parts, weights.size, target, progress)
+            target.flush()
+            os.fsync(target.fileno())  # once it has its name, only its size is looked at
         if found != weights.sha256:
             raise ConfigError(
                 "the local model is refused: its parts do not add up to the file gemchat knows",
