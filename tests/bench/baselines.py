@@ -46,6 +46,21 @@ def lower_bound(start: Files, events: Sequence[Event]) -> Bill:
     return bill
 
 
+def memory(start: Files, events: Sequence[Event]) -> Bill:
+    """The least that remembering costs: a file is fresh once, then it and all that was said are cached for ever."""
+    bill, said = NOTHING, 0
+    seen: set[str] = set()
+    for event, files in _turns(start, events):
+        new = tokens(sum(len(text or "") for path, text in files.items() if path not in seen))
+        old = tokens(sum(len(text or "") for path, text in files.items() if path in seen))
+        asked, answered = tokens(len(event.prompt)), tokens(len(_reply(files, event, EDITS)))
+        used = Usage(input=new + old + said + asked, cached=old + said, output=answered)
+        bill = bill.plus(used, len(event.prompt.encode()))
+        seen |= files.keys()
+        said += asked + answered
+    return bill
+
+
 def _turns(start: Files, events: Sequence[Event]) -> Iterator[tuple[Event, dict[str, str | None]]]:
     """The events that need the model, each with the texts of the files it is about; None for one to be made."""
     now, targets = dict(start), tuple(start)

@@ -78,7 +78,7 @@ def from_git(repository: Path, path: str, newest: int) -> list[Version]:
     return [version for version in versions if version.files][-newest:]
 
 
-def made_up(count: int = 22, seed: int = 1) -> list[Version]:
+def made_up(count: int = 24, seed: int = 1) -> list[Version]:
     """A module of a thousand lines, 35 kB, in which functions are rewritten and added."""
     chance = random.Random(seed)
     functions = [_function(chance, number) for number in range(70)]
@@ -89,7 +89,7 @@ def made_up(count: int = 22, seed: int = 1) -> list[Version]:
             functions[place:place] = [_function(chance, 100 * len(versions) + number) for number in range(6)]
             subject = f"add what has to happen before step {place}"
         else:
-            for changed in functions[place : place + chance.randrange(2, 12)]:
+            for changed in functions[place : place + chance.randrange(3, 14)]:
                 functions[functions.index(changed)] = _rewritten(chance, changed)
             subject = f"correct the arithmetic from step {place} on"
         versions.append(Version(subject, {"module.py": _module(functions)}))
