@@ -69,8 +69,10 @@ def read_until(stream: Any, words: bytes) -> None:
 
 
 def state(gemchat: Gemchat) -> dict[str, bytes]:
+    """All but the log, which tells of every attempt."""
     root = Path(gemchat.environ["GEMCHAT_STATE_DIR"])
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    files = (path for path in root.rglob("*") if path.is_file() and path.name != "gemchat.log")
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
 @signals

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from gemchat.core.model import FileRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.rewriting import RECENT_TURNS
+from gemchat.errors import WorkspaceError
 from tests.core.sessions import Script
 from tests.core.strategies import texts
 
@@ -400,3 +402,8 @@ def test_an_outcome_told_beside_the_conversation_is_told_again() -> None:
     assert (beside.route, beside.side, len(beside.outcomes)) == ("restart", True, 1)
     script.turn(files={"a": LONG}, route="restart", side=True, outcomes=beside.outcomes, model="n")
     assert decided(script, replace(wish(a=LONG), model="n")).outcomes == beside.outcomes
+
+
+def test_a_text_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(WorkspaceError, match="the stored text of a cannot be read"):
+        planner.plan(Script().session, wish(a=LONG), lambda _: None, NEVER, now=0.0)

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from gemchat.core.contents import Delta, Target
 from gemchat.core.diff import count, parsed, unified
 from gemchat.core.model import FileRef, SentFile, Source
+from gemchat.errors import WorkspaceError
 
 TextOf: TypeAlias = Callable[[str], str | None]
 
@@ -69,7 +70,8 @@ def _synchronized(ref: FileRef, reason: str) -> Choice:
 
 def _full(ref: FileRef, reason: str, text_of: TextOf) -> Choice:
     text = None if ref.sha256 is None else text_of(ref.sha256)
-    assert text is not None, "the working text of a target is always stored"
+    if text is None:
+        raise WorkspaceError(f"the stored text of {ref.path} cannot be read", "Try again, or see: gemchat doctor")
     return Choice(_sent(ref, "full", reason), Target(path=ref.path, text=text, sha256=ref.sha256))
 
 
