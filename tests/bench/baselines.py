@@ -47,7 +47,7 @@ def lower_bound(start: Files, events: Sequence[Event]) -> Bill:
 
 
 def memory(start: Files, events: Sequence[Event]) -> Bill:
-    """The least that remembering costs: a file is fresh once, then it and all that was said are cached for ever."""
+    """The least that remembering costs: a file is fresh once, then it and all that was said are cached."""
     bill, said = NOTHING, 0
     seen: set[str] = set()
     for event, files in _turns(start, events):

@@ -96,16 +96,16 @@ def test_a_service_that_is_not_there(gemchat: Gemchat) -> None:
 
 def test_a_bug_is_logged_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def broken_clock() -> float:
-        raise ZeroDivisionError("secret detail of a-real-key")
+        raise ZeroDivisionError("secret detail of a-real-key-of-some-length")
 
-    environ = {"GEMCHAT_STATE_DIR": str(tmp_path / "state"), "GEMINI_API_KEY": "a-real-key"}
+    environ = {"GEMCHAT_STATE_DIR": str(tmp_path / "state"), "GEMINI_API_KEY": "a-real-key-of-some-length"}
     here = Surroundings(environ=environ, directory=tmp_path, clock=broken_clock)
     assert run(["status"], here) == 1
     out, err = capsys.readouterr()
     log = tmp_path / "state/gemchat.log"
     assert out == ""
     assert err == f"gemchat: this is a bug in gemchat: ZeroDivisionError\nPlease report it with: {log}\n"
-    assert "secret detail of ***" in log.read_text()
+    assert "secret detail of [API key]" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
 
 

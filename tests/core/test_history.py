@@ -274,3 +274,10 @@ def test_an_undone_part_is_pending_again_as_it_was_revised() -> None:
     assert left(script) == [("A1", "MINE")]
     script.change("redone", part)
     assert left(script) == [("SOME", "MINE")]
+
+
+def test_encodings_by_version() -> None:
+    script = Script()
+    (proposed,) = script.turn(files={"a": "A"}, proposal={"a": ("A", "A2")}).proposal
+    script.change("applied", replace(proposed, after="A3", encoding="cp1252", partial=True))
+    assert history.encodings(script.session) == {"A": "utf-8", "A2": "utf-8", "A3": "cp1252"}
