@@ -19,6 +19,7 @@ from gemchat.core.model import Change, Turn
 from gemchat.core.visible import harmless_json, visible
 from gemchat.diffview import DiffPrinter, counted, patch_bytes, summary
 from gemchat.errors import GemchatError, OutputLost
+from gemchat.explaining import Explaining
 from gemchat.output import write, write_bytes
 from gemchat.pager import through_pager
 from gemchat.prepare import Prepared
@@ -46,9 +47,11 @@ class View:
         self._mid_line = False
         self._paging = False
         self._lost: OutputLost | None = None
+        self._explaining = Explaining()
 
     def note(self, text: str) -> None:
         """A line about what happens, unless the user wants none."""
+        self._explaining.end()
         if not self.quiet:
             write(sys.stderr, f"gemchat: {visible(text)}\n")
 
@@ -82,6 +85,12 @@ class View:
             self._markdown = MarkdownStream(self._console())
         self._markdown.feed(text)
 
+    def explain(self, piece: str) -> None:
+        """A piece of an edit's reply as it arrives: what it explains is shown at once, on a terminal."""
+        if not (self.quiet or self.as_json) and sys.stderr.isatty():
+            self._stop_waiting()
+            self._explaining.feed(piece)
+
     @contextmanager
     def answer(self, model: str) -> Iterator[None]:
         """Around a turn: shows that something is waited for, and leaves both streams tidy whatever happens.
@@ -95,6 +104,7 @@ class View:
                 raise self._lost
         finally:
             self._stop_waiting()
+            self._explaining.end()
             if self._markdown is not None:
                 self._markdown.close()
                 self._markdown = None
@@ -128,7 +138,8 @@ class View:
     def explanation(self, text: str) -> None:
         """Why an edit is proposed: beside the result, not part of it."""
         if text and not self.quiet:
-            write(sys.stderr, f"{visible(text.strip())}\n\n")
+            shown = "" if text == self._explaining.last else f"{visible(text.strip())}\n"
+            write(sys.stderr, f"{shown}\n")
 
     def turn(self, turn: Turn, session: str) -> None:
         """One line on what was sent and what it cost, or all there is to say."""

@@ -18,8 +18,8 @@ from filelock import FileLock
 from tests.cli.conftest import Gemchat
 from tests.cli.test_processes import command, environ, terminal
 from tests.faults import HELLO, WAYS, Way, begun, good
-from tests.gemini.loopback import Answer, Service, as_json
-from tests.gemini.script import api_error
+from tests.gemini.loopback import Answer, Service, as_events, as_json
+from tests.gemini.script import api_error, chunk, created, texts
 
 STREAMED = Way("interactions", stream=True)
 BUSY = as_json(api_error(503, "full"), 503, Retry_After="50")
@@ -220,3 +220,23 @@ def test_who_reads_no_further_is_told_nothing(gemchat: Gemchat, service: Service
     done = shell(gemchat, f"{{ gemchat {arguments}; echo $? > code; }} | true")
     assert (done.stdout, done.stderr) == ("", "")
     assert (gemchat.root / "code").read_text() == "0\n"
+
+
+def test_an_explanation_is_shown_before_the_change_is_complete(gemchat: Gemchat, service: Service) -> None:
+    gemchat.write("app.py", "x = 1\n")
+    service.enqueue(as_events([created(), *texts('{"explanation":"It says \\u001b[31mh', "i")], "hold"))
+    process = terminal(gemchat, "edit", "change it", "app.py")
+    process.expect(r"It says \\x1b\[31mhi")
+    process.sendintr()
+    process.expect(pexpect.EOF)
+    process.close()
+    assert process.exitstatus == 130
+
+
+def test_a_blocked_answer_can_be_read(gemchat: Gemchat, service: Service) -> None:
+    service.enqueue(as_json(chunk({"text": "Half a"}, finish="SAFETY")))
+    assert gemchat("ask", "well?", "--no-stream", "--backend", "contents").code == 6
+    code, out, err = gemchat("show", "2")
+    assert (code, err) == (0, "")
+    assert "blocked" in out
+    assert out.endswith("> well?\n\nHalf a\n")

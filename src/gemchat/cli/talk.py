@@ -126,7 +126,7 @@ def edit(
     question = _question("edit", prompt, chosen, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
-    chat = Chat(place, lambda: here.connect(chosen, view))
+    chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.explain)
 
     def send(wanted: Ask) -> Turn:
         with view.answer(chosen.model):
