@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from gemchat.core.economics import Policy
 from gemchat.core.model import Backend, Reply, Request, Transport
 from gemchat.gemini import connect
 from gemchat.local import process
@@ -96,8 +97,8 @@ def test_the_model_always_knows_the_working_text(
         with connect(backend, key=record.token, base_url=record.url) as transport:
             server = DistantServer(record, transport)
             replica = DistantReplica(place.directory / JOURNAL)
-            fixed = {"backend": backend, "transport": server, "server": server, "replica": replica}
-            machine = type(f"Distant_{backend}", (Conversation,), fixed)
+            fixed = {"backend": backend, "policy": Policy(), "transport": server, "server": server}
+            machine = type(f"Distant_{backend}", (Conversation,), fixed | {"replica": replica})
             run_state_machine_as_test(
                 machine, settings=settings(max_examples=5, stateful_step_count=30, deadline=None)
             )
