@@ -89,7 +89,7 @@ def made_up(count: int = 24, seed: int = 1) -> list[Version]:
             functions[place:place] = [_function(chance, 100 * len(versions) + number) for number in range(6)]
             subject = f"add what has to happen before step {place}"
         else:
-            for changed in functions[place : place + chance.randrange(3, 14)]:
+            for changed in functions[place : place + chance.randrange(6, 22)]:
                 functions[functions.index(changed)] = _rewritten(chance, changed)
             subject = f"correct the arithmetic from step {place} on"
         versions.append(Version(subject, {"module.py": _module(functions)}))
