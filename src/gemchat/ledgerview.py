@@ -32,6 +32,9 @@ def ledger_lines(found: Ledger) -> Iterator[str]:
 
 
 def usage_lines(spent: Sequence[Spent], session: str, project: Sequence[Spent]) -> Iterator[str]:
+    if not project:
+        yield "nothing has been asked yet"
+        return
     yield _ROW.format("turn", "model", "fresh", "cached", "output", "thought", "cost").rstrip()
     for one in spent:
         yield _row(one.turn, one.model, one.usage.input, one.usage.cached, one, _money(one.cost))

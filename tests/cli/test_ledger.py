@@ -76,6 +76,10 @@ def test_usage_adds_up_and_says_what_sending_again_would_have_cost(gemchat: Gemc
     assert abs(first["cost"] - price) < 1e-12
 
 
+def test_usage_of_nothing(gemchat: Gemchat) -> None:
+    assert gemchat("usage") == (0, "nothing has been asked yet\n", "")
+
+
 def test_usage_of_a_model_without_a_price(gemchat: Gemchat) -> None:
     gemchat("ask", "anything?", "-m", "someone-elses-model")
     out = gemchat("usage").out
