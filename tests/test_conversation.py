@@ -459,5 +459,5 @@ def test_the_model_always_knows_the_working_text(backend: Backend, compaction: C
         fixed = {"backend": backend, "policy": policy, "transport": transport, "server": server}
         machine = type(f"Conversation_{backend}", (Conversation,), fixed | {"replica": replica})
         run_state_machine_as_test(
-            machine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
+            machine, settings=settings(max_examples=12, stateful_step_count=30, deadline=None)
         )
