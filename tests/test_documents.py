@@ -103,3 +103,9 @@ def test_a_tab_completes_settings_and_models(
     done = subprocess.run([sys.executable, "-m", "gemchat"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == completed
     assert done.stderr == ""
+
+
+def test_the_picture_is_what_the_demo_shows() -> None:
+    from tests.picture import PICTURE, drawn, screen
+
+    assert drawn(screen()) == PICTURE.read_text("utf-8"), "draw it again: python -m tests.picture"
