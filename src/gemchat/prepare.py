@@ -53,7 +53,7 @@ class Ask(Value, frozen=True):
 
     `encoding` is that of `paths` and `context` from now on; `outside` are those of them that are allowed although
     they are outside the project. `allow_secret` lets credentials leave with this turn. `service` stands for the
-    address and the key that will be used, without revealing the key.
+    address and the key that will be used, without revealing the key. `drafts` count as pending in this turn.
     """
 
     mode: Mode
@@ -74,6 +74,7 @@ class Ask(Value, frozen=True):
     encoding: str | None = None
     outside: tuple[str, ...] = ()
     allow_secret: bool = False
+    drafts: tuple[FileChange, ...] = ()
 
 
 class Prepared(Value, frozen=True):
@@ -126,7 +127,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     for change in stale:
         project.note(f"{change.path} changed on disk; the proposal for its old text is dropped")
     session = project.with_change(session, "stale", stale) if stale else session
-    working = _working_versions(session, disk)
+    working = _working_versions(session, disk, ask.drafts)
     if ask.repair is not None:
         working |= {ref.path: ref.sha256 for ref in ask.repair.texts}
     _check_present(project, ask, working)
@@ -290,9 +291,11 @@ def _blob(project: Project, version: str) -> bytes:
     return data
 
 
-def _working_versions(session: Session, disk: Mapping[str, str | None]) -> dict[str, str | None]:
+def _working_versions(
+    session: Session, disk: Mapping[str, str | None], drafts: Sequence[FileChange]
+) -> dict[str, str | None]:
     """A pending text is the working text of its file while the file is still what it was proposed for."""
-    pending = history.pending_changes(session)
+    pending = history.pending_changes(session) | {draft.path: draft for draft in drafts}
     return {
         path: pending[path].after if path in pending and pending[path].before == version else version
         for path, version in disk.items()

@@ -129,6 +129,17 @@ def walk(root: Path, start: Path) -> Iterator[Path]:
     yield from _below(start, rules)
 
 
+def is_left_out(root: Path, file: Path) -> bool:
+    """Whether a rule excludes the file or a directory that it is in."""
+    rules: list[_Rules] = []
+    for directory in _from_repository(root, file.parent):
+        hidden = directory.name in _REPOSITORIES
+        if hidden or (rules and _is_ignored(directory, rules, is_directory=True)):
+            return True
+        rules.append(_rules(directory))
+    return _is_ignored(file, rules, is_directory=False)
+
+
 def _below(directory: Path, rules: list[_Rules]) -> Iterator[Path]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)

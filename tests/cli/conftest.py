@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ import pytest
 from gemchat.cli.app import run
 from gemchat.cli.surroundings import Surroundings
 from gemchat.local.server import Exchange, LoopbackServer
+from gemchat.watching import SavedFiles
 from tests import schemas
 from tests.replica import ReplicaMind
 
@@ -27,6 +28,11 @@ class Result(NamedTuple):
         return json.loads(self.out)
 
 
+def nothing_is_saved(paths: Sequence[Path]) -> Generator[Collection[str], None, None]:
+    """What `watch` hears of, until it ends."""
+    yield ()
+
+
 @dataclass
 class Gemchat:
     """Calls the command line inside this process; every call reads and writes the same state on disk."""
@@ -39,6 +45,7 @@ class Gemchat:
     requests: list[Exchange] = field(default_factory=list)
     has_local: bool = False
     slept: list[float] = field(default_factory=list)
+    saved_files: SavedFiles = nothing_is_saved
 
     def __call__(self, *arguments: str, directory: Path | None = None) -> Result:
         here = Surroundings(
@@ -48,6 +55,7 @@ class Gemchat:
             has_local=lambda _: self.has_local,
             sleep=self.slept.append,
             draw=lambda: 0.0,
+            saved_files=self.saved_files,
         )
         self.capture.readouterr()
         code = run(arguments, here)

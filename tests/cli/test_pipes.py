@@ -14,6 +14,7 @@ MORE = [
     ["export"],
     ["log", "-v"],
     ["run", "--", sys.executable, "-c", "print('done')"],
+    ["watch"],
     ["local", "stop"],
     ["local", "rm"],
     ["demo", "--scripted"],
@@ -23,6 +24,7 @@ MORE = [
     ["config", "unset-key"],
 ]
 SAYS_NOTHING = {
+    "watch",
     "rewind",
     "new",
     "sessions use",

@@ -165,6 +165,21 @@ def test_undo_and_redo_move_changes_between_two_stacks() -> None:
     assert history.undo_stack(script.session) == ((first, third), ())
 
 
+def test_versions_that_were_on_the_disk_are_those_of_changes_that_moved_files() -> None:
+    script = Script()
+    (new,), (dropped,), (revised,) = (
+        script.turn(proposal={path: (before, after)}).proposal
+        for path, before, after in [("a", None, "A1"), ("b", "B1", "B2"), ("c", "C1", "C2")]
+    )
+    script.change("discarded", dropped)
+    script.change("revised", revised)
+    assert history.moved_versions(script.session) == set()
+    script.change("applied", new)
+    assert history.moved_versions(script.session) == {"A1"}
+    script.change("undone", revised)
+    assert history.moved_versions(script.session) == {"A1", "C1", "C2"}
+
+
 def told(script: Script) -> list[tuple[str, str]]:
     path = history.current_path(script.session)
     return [(o.path, o.outcome) for o in history.outcomes_to_tell(script.session, path, path)]

@@ -19,6 +19,7 @@ from gemchat.cli.demo import demo
 from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
 from gemchat.cli.usage import usage
+from gemchat.cli.watch import watch
 from gemchat.core.secrets import redacted
 from gemchat.core.visible import visible
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
@@ -50,6 +51,7 @@ for command in (
     history.rewind,
     usage,
     commands.run,
+    watch,
     sessions.new,
     demo,
     doctor,

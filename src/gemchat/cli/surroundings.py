@@ -37,6 +37,7 @@ from gemchat.project import Project
 from gemchat.retry import Patience, Retrying
 from gemchat.store import Store, project_directory
 from gemchat.view import View
+from gemchat.watching import SavedFiles, saved_files
 from gemchat.workspace import Workspace, find_root
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Surroundings:
     ticks: Callable[[], float] = time.monotonic
     draw: Callable[[], float] = random.random
     idle_timeout: float | None = None
+    saved_files: SavedFiles = saved_files
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""

@@ -147,6 +147,18 @@ def _settle(pending: dict[str, FileChange], entry: Change, change: FileChange) -
         pending[change.path] = replace(waiting, before=change.before)
 
 
+def moved_versions(session: Session) -> set[str]:
+    """The file versions that were written, or gave way, when changes were applied, undone and redone."""
+    return {
+        version
+        for entry in session.journal
+        if isinstance(entry, Change) and entry.kind in ("applied", "undone", "redone")
+        for file in entry.files
+        for version in (file.before, file.after)
+        if version is not None
+    }
+
+
 def undo_stack(session: Session) -> UndoStack:
     undo: list[Change] = []
     redo: list[Change] = []
