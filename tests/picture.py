@@ -62,6 +62,7 @@ def drawn(shown: pyte.Screen) -> str:
             line.append("".join(cell.data for cell in run), style)
         console.print(line, soft_wrap=True)
     picture = console.export_svg(title="gemchat", unique_id="gemchat")
+    picture = re.sub(r"<!--.*?-->", "", picture, flags=re.DOTALL)
     return re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # nothing is loaded from elsewhere
 
 
