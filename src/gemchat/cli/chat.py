@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
 from gemchat.cli import options
 from gemchat.cli.connections import KeptConnections
@@ -182,7 +182,7 @@ def _language() -> _Language:
         name
         for command in TALKING
         for option in known[command].params
-        if option.param_type_name == "option" and not option.is_flag
+        if isinstance(option, TyperOption) and not option.is_flag
         for name in option.opts
     }
     return _Language(about | _OWN, frozenset(valued))

@@ -37,6 +37,8 @@ def parse(text: str, commands: Collection[str], valued: Collection[str] = ()) ->
     """
     if not text.strip():
         return None
+    if "\0" in text:
+        raise UsageError("the line has a NUL character in it", "gemchat works on text only.")
     if not text.startswith("/"):
         return Line(command="ask", prompt=text.strip())
     name, rest = re.split(r"\s+|$", text[1:], maxsplit=1)

@@ -82,11 +82,16 @@ def build_client(
         import httpx2
         from google import genai
 
+        from gemchat.gemini.endings import read_to_the_end
+
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies, and trusts nobody: loading no roots is quick
     http: dict[str, Any] = {
         "follow_redirects": False,  # a redirect would take the key and the prompt to another host
         "limits": httpx2.Limits(keepalive_expiry=_KEEP_ALIVE),
-        "event_hooks": {"request": [_wait(connect_timeout, idle_timeout)], "response": [_read_refusal]},
+        "event_hooks": {
+            "request": [_wait(connect_timeout, idle_timeout)],
+            "response": [_read_refusal, read_to_the_end],
+        },
     }
     websocket: dict[str, Any] = {"ssl": unused}
     if _is_loopback(url):
