@@ -13,10 +13,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
 
+from gemchat.cli.connections import KeptConnections
 from gemchat.local.server import Exchange, LoopbackServer
 from tests.cli.conftest import Gemchat, Result
 from tests.cli.screens import Terminal
@@ -234,18 +236,38 @@ def test_all_turns_share_a_connection(
     assert len(set(connections)) == 3, "others open their own"
 
 
-def test_a_connection_is_left_after_an_error(gemchat: Gemchat, connections: list[threading.Thread]) -> None:
-    """Seen from within: a pipe ends with the first error. Of the edit both replies come over one connection."""
-    gemchat.write("app.py", "x = 1\n")
-    gemchat.mind.replies = ["one", "two"]
-    gemchat.propose(("y", "z"))
-    gemchat.propose(("y", "z"))
-    gemchat.mind.replies.append("three")
-    lines = ("one", "two", "/edit it", "three")
-    program = TALK.replace("[]", "['app.py']") + f"for line in {lines}: print(talk.do(line))\n"
-    assert python(gemchat, program).stdout == "one\n0\ntwo\n0\n8\nthree\n0\n"
-    first, second, third, again, last = connections
-    assert first is second is third is again
+class Fake:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_connection_is_kept_unless_its_last_use_failed() -> None:
+    kept = KeptConnections()
+
+    def connect(*_: Any, **__: Any) -> Any:
+        return Fake()
+
+    def use(*arguments: str, failing: bool = False, **options: str) -> Any:
+        with kept.open(connect, *arguments, **options) as connection:
+            shown: Any = connection
+            assert not shown.closed
+            if failing:
+                raise KeyboardInterrupt
+            return shown
+
+    first = use("a", key="k")
+    assert use("a", key="k") is first
+    assert use("a", key="other") is not first
+    assert use("b", key="k") is not first
+    with pytest.raises(KeyboardInterrupt):
+        use("a", key="k", failing=True)
+    assert first.closed
+    second = use("a", key="k")
+    assert second is not first
+    kept.close()
+    assert second.closed
 
 
 TALK = """

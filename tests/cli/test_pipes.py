@@ -11,6 +11,7 @@ from tests.cli.test_schemas import RUNS, answer_the_runs
 from tests.schemas import command_of, commands
 
 MORE = [
+    ["chat"],
     ["export"],
     ["log", "-v"],
     ["run", "--", sys.executable, "-c", "print('done')"],
@@ -23,6 +24,7 @@ MORE = [
     ["config", "unset-key"],
 ]
 SAYS_NOTHING = {
+    "chat",
     "rewind",
     "new",
     "sessions use",

@@ -1,7 +1,7 @@
 """Reads an event stream to its very end, so that its connection can be used again.
 
-The SDK stops at the mark after the last event and hangs up, a few bytes before the answer is over. Imports the HTTP
-library, so it is imported only where a client is built.
+The SDK stops at the mark after the last event and hangs up, a few bytes before the end of the answer. The HTTP
+library is imported here, so this module is imported only where a client is built.
 """
 
 from __future__ import annotations
