@@ -142,7 +142,7 @@ def test_files_stay_until_a_turn_is_about_them(gemchat: Gemchat, app: Path) -> N
     gemchat.mind.replies = ["one", "two", "three", "four"]
     lines = (
         "first\n/file new.py\n/file b.py app.py\n/ask --dry-run -q second\n/status\nthird\nfourth\n"
-        "/file app.py\nfifth\n/quit\nnever asked\n"
+        "/rewind 2\nagain\n/file b.py\nfifth\n/quit\nnever asked\n"
     )
     code, _, err = typed(gemchat, lines, "app.py")
     assert code == 0
@@ -151,7 +151,8 @@ def test_files_stay_until_a_turn_is_about_them(gemchat: Gemchat, app: Path) -> N
         ("first", ["app.py"]),
         ("third", ["b.py", "app.py"]),
         ("fourth", ["b.py", "app.py"]),
-        ("fifth", ["app.py"]),
+        ("again", ["app.py"]),
+        ("fifth", ["b.py"]),
     ]
 
 
@@ -473,3 +474,13 @@ def test_nothing_on_stdin_is_nothing_to_do(gemchat: Gemchat) -> None:
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_history_that_cannot_be_kept_is_no_obstacle(gemchat: Gemchat) -> None:
+    (Path(gemchat.environ["GEMCHAT_STATE_DIR"]) / "chat-history").mkdir(parents=True)
+    terminal = Prompt(gemchat, "chat")
+    terminal.type("/status\r")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    assert "session   main, 0 turns" in terminal.lines
+    assert "Traceback" not in terminal.raw
