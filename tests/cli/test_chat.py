@@ -314,10 +314,25 @@ def test_the_sdk_is_loaded_in_the_background_and_the_second_turn_loads_nothing(g
     assert python(gemchat, program).stdout == "True\none\nTrue\ntwo\n[]\n"
 
 
-def test_a_turn_waits_for_the_import(gemchat: Gemchat) -> None:
-    program = TALK + "connections.load()\nconnections.load()\nprint(talk.do('one'), threading.active_count())\n"
-    gemchat.mind.replies = ["one"]
-    assert python(gemchat, program).stdout == "one\n0 1\n"
+def test_a_turn_waits_for_the_import() -> None:
+    imported, order = threading.Event(), []
+
+    def load() -> None:
+        assert imported.wait(30)
+        order.append("loaded")
+
+    def connect() -> Any:
+        order.append("connected")
+        return Fake()
+
+    kept = KeptConnections(load)
+    kept.load()
+    kept.load()
+    timer = threading.Timer(0.1, imported.set)
+    timer.start()
+    with kept.open(connect):
+        assert order == ["loaded", "connected"]
+    timer.join()
 
 
 class Prompt(Terminal):

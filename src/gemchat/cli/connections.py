@@ -25,17 +25,26 @@ class Connections:
         return connect(*arguments, **options)
 
 
+def _load() -> None:
+    """What goes wrong is said by the turn that needs the SDK."""
+    with suppress(Exception):
+        from gemchat.gemini import load
+
+        load()
+
+
 class KeptConnections(Connections):
     """Kept until `close`: whoever connects in the same way again gets the same one, unless its last use failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: Callable[[], None] = _load) -> None:
+        self._load = load
         self._idle: dict[Hashable, Gemini] = {}
         self._loading: threading.Thread | None = None
 
     def load(self) -> None:
         """Begins to import the SDK, and returns at once. Further calls do nothing."""
         if self._loading is None:
-            self._loading = threading.Thread(target=_load, name="gemchat-load", daemon=True)
+            self._loading = threading.Thread(target=self._load, name="gemchat-load", daemon=True)
             self._loading.start()
 
     @contextmanager
@@ -54,11 +63,3 @@ class KeptConnections(Connections):
     def close(self) -> None:
         while self._idle:
             self._idle.popitem()[1].close()
-
-
-def _load() -> None:
-    """What goes wrong is said by the turn that needs the SDK."""
-    with suppress(Exception):
-        from gemchat.gemini import load
-
-        load()
