@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("google.genai", "pydantic", "httpx2", "asyncio", "rich", "http.server", "tomlkit", "keyring")
+HEAVY = (
+    "google.genai",
+    "pydantic",
+    "httpx2",
+    "asyncio",
+    "rich",
+    "http.server",
+    "tomlkit",
+    "keyring",
+    "prompt_toolkit",
+)
 
 PROBE = f"""
 import sys

@@ -121,12 +121,25 @@ def is_pattern(directory: Path, name: str) -> bool:
 
 def walk(root: Path, start: Path) -> Iterator[Path]:
     """The files below `start` that no rule excludes, in order. Links to directories are not followed."""
+    rules = _rules_of(root, start)
+    if rules is not None:
+        yield from _below(start, rules)
+
+
+def listing(root: Path, directory: Path) -> list[tuple[Path, bool]]:
+    """The files and directories in one directory that no rule excludes, and whether each is a directory."""
+    rules = _rules_of(root, directory)
+    return [] if rules is None else list(_entries(directory, rules))
+
+
+def _rules_of(root: Path, start: Path) -> list[_Rules] | None:
+    """The rules that hold in a directory, None if they exclude all of it."""
     rules: list[_Rules] = []
     for directory in _from_repository(root, start):
         if rules and _is_ignored(directory, rules, is_directory=True):
-            return
+            return None
         rules.append(_rules(directory))
-    yield from _below(start, rules)
+    return rules
 
 
 def is_left_out(root: Path, file: Path) -> bool:
@@ -141,6 +154,14 @@ def is_left_out(root: Path, file: Path) -> bool:
 
 
 def _below(directory: Path, rules: list[_Rules]) -> Iterator[Path]:
+    for path, is_directory in _entries(directory, rules):
+        if is_directory:
+            yield from _below(path, [*rules, _rules(path)])
+        elif path.is_file():
+            yield path
+
+
+def _entries(directory: Path, rules: list[_Rules]) -> Iterator[tuple[Path, bool]]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError:
@@ -148,12 +169,8 @@ def _below(directory: Path, rules: list[_Rules]) -> Iterator[Path]:
     for entry in entries:
         path = Path(entry.path)
         is_directory = entry.is_dir(follow_symlinks=False)
-        if entry.name in _REPOSITORIES or _is_ignored(path, rules, is_directory=is_directory):
-            continue
-        if is_directory:
-            yield from _below(path, [*rules, _rules(path)])
-        elif entry.is_file():
-            yield path
+        if entry.name not in _REPOSITORIES and not _is_ignored(path, rules, is_directory=is_directory):
+            yield path, is_directory
 
 
 def _matches(workspace: Workspace, directory: Path, name: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from tests.cli.test_schemas import RUNS, answer_the_runs
 from tests.schemas import command_of, commands
 
 MORE = [
+    ["chat"],
     ["export"],
     ["log", "-v"],
     ["run", "--", sys.executable, "-c", "print('done')"],
@@ -25,6 +26,7 @@ MORE = [
 ]
 SAYS_NOTHING = {
     "watch",
+    "chat",
     "rewind",
     "new",
     "sessions use",

@@ -15,6 +15,7 @@ import typer
 from gemchat import __version__, output
 from gemchat.apikey import own_keys
 from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
+from gemchat.cli.chat import chat
 from gemchat.cli.demo import demo
 from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
@@ -38,6 +39,7 @@ app = typer.Typer(
 for command in (
     talk.ask,
     talk.edit,
+    chat,
     review.diff,
     review.apply,
     picking.pick,
@@ -81,28 +83,42 @@ def root(
 def run(arguments: Sequence[str], here: Surroundings) -> int:
     """Runs one command line and returns its exit code. Nothing but the exit code leaves this function."""
     try:
-        code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
+        return attempt(arguments, here)
     except GemchatError as error:
-        return _failed(error, arguments, here)
+        return failed(error, arguments, here)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Ended as ended:
+        return ended.exit_code
+
+
+def attempt(arguments: Sequence[str], here: Surroundings) -> int:
+    """Runs one command line and returns the exit code it chose.
+
+    Nothing leaves this function but what is in the error tree, KeyboardInterrupt and Ended.
+    """
+    try:
+        code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
+    except GemchatError:
+        raise
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message())
             return 0
-        return _failed(UsageError(error.format_message(), "See: gemchat --help"), arguments, here)
-    except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
-    except Ended as ended:
-        return ended.exit_code
+        raise UsageError(error.format_message(), "See: gemchat --help") from None
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except SystemExit:  # how typer and rich leave when nobody reads any more
         return 0
     except OSError as error:
-        return _failed(output.lost(error) or _bug(error, here), arguments)
+        raise (output.lost(error) or _bug(error, here)) from None
     except Exception as error:  # noqa: BLE001  the edge: a bug is logged and named, not thrown at the user
-        return _failed(_bug(error, here), arguments, here)
+        raise _bug(error, here) from None
     return code if isinstance(code, int) else 0
 
 
-def _failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | None = None) -> int:
+def failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | None = None) -> int:
+    """Says what went wrong and returns the exit code."""
     keys = own_keys(here.environ, here.user_file.parent) if here else ()
     error.message, error.hint = redacted(error.message, keys), redacted(error.hint, keys)
     options = list(arguments)[: list(arguments).index("--") if "--" in arguments else None]
@@ -131,7 +147,7 @@ def main() -> int:
     try:
         here = Surroundings()
     except FileNotFoundError:
-        return _failed(WorkspaceError("the current directory does not exist any more"), sys.argv[1:])
+        return failed(WorkspaceError("the current directory does not exist any more"), sys.argv[1:])
     return run(sys.argv[1:], here)
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gemchat import retry
 from gemchat.apikey import api_key, has_key, own_keys
+from gemchat.cli.connections import Connections
 from gemchat.config import (
     LOCAL_MODEL,
     Found,
@@ -41,7 +42,8 @@ from gemchat.watching import SavedFiles, saved_files
 from gemchat.workspace import Workspace, find_root
 
 if TYPE_CHECKING:
-    from gemchat.gemini import ContentsTransport, InteractionsTransport
+    from gemchat.cli.connections import Gemini
+    from gemchat.gemini import InteractionsTransport
     from gemchat.local.serve import Place
 
 
@@ -65,6 +67,8 @@ class Surroundings:
     draw: Callable[[], float] = random.random
     idle_timeout: float | None = None
     saved_files: SavedFiles = saved_files
+    connections: Connections = field(default_factory=Connections)
+    root: str | None = None  # of the project, where no option names it
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
@@ -82,6 +86,7 @@ class Surroundings:
         )
 
     def workspace(self, root: str | None) -> Workspace:
+        root = root or self.root
         return Workspace(self.directory / root if root else find_root(self.directory))
 
     def paths(self, project: Project, names: list[str] | None, *, outside: bool = False) -> tuple[str, ...]:
@@ -161,16 +166,19 @@ class Surroundings:
                 with suppress(ChainLost):
                     list(patience.tried(partial(_deleted, transport, interaction)))
 
-    def _gemini(self, wanted: Settings) -> InteractionsTransport | ContentsTransport:
+    def _gemini(self, wanted: Settings) -> AbstractContextManager[Gemini]:
         if wanted.vertex:
             from gemchat.gemini import connect_vertex
 
             where = (wanted.backend, wanted.project, wanted.location)
-            return connect_vertex(*where, base_url=wanted.base_url, insecure=wanted.insecure)
+            return self.connections.open(
+                connect_vertex, *where, base_url=wanted.base_url, insecure=wanted.insecure
+            )
         key = api_key(self.environ, self.user_file.parent)
         from gemchat.gemini import IDLE_TIMEOUT, connect
 
-        return connect(
+        return self.connections.open(
+            connect,
             wanted.backend,
             key=key,
             base_url=wanted.base_url,
@@ -207,7 +215,9 @@ class Surroundings:
         )
         from gemchat.gemini import connect
 
-        return connect(wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS)
+        return self.connections.open(
+            connect, wanted.backend, key=server.token, base_url=server.url, idle_timeout=_LOCAL_IDLE_SECONDS
+        )
 
 
 def _deleted(transport: InteractionsTransport, interaction: str) -> Iterator[str]:

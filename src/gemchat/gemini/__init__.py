@@ -15,7 +15,7 @@ from gemchat.gemini.interactions import InteractionsTransport
 if TYPE_CHECKING:
     from google import genai
 
-__all__ = ["IDLE_TIMEOUT", "ContentsTransport", "InteractionsTransport", "connect", "connect_vertex"]
+__all__ = ["IDLE_TIMEOUT", "ContentsTransport", "InteractionsTransport", "connect", "connect_vertex", "load"]
 
 
 def connect(
@@ -40,6 +40,11 @@ def connect_vertex(
     account = sign_in(project, location)
     client = build_client(account, base_url, insecure=insecure)
     return _transport(backend, client, account.credentials.token or "")
+
+
+def load() -> None:
+    """Imports all that connecting and the first request would, and sends nothing."""
+    connect("interactions", key="unused", base_url="http://127.0.0.1").close()
 
 
 def _transport(backend: Backend, client: genai.Client, secret: str) -> InteractionsTransport | ContentsTransport:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 IDLE_TIMEOUT = 120.0
+_KEEP_ALIVE = 120.0  # seconds between turns; firewalls on the way forget a connection after a few minutes
 GET_A_KEY = "Get a key at https://aistudio.google.com/apikey and set GEMINI_API_KEY."
 
 # Read by the SDK itself, and none of them is the user's word to gemchat. Where the SDK takes an argument instead
@@ -78,12 +79,19 @@ def build_client(
     disarm_environment()
     _silence()
     with collector_paused():
+        import httpx2
         from google import genai
+
+        from gemchat.gemini.endings import read_to_the_end
 
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies, and trusts nobody: loading no roots is quick
     http: dict[str, Any] = {
         "follow_redirects": False,  # a redirect would take the key and the prompt to another host
-        "event_hooks": {"request": [_wait(connect_timeout, idle_timeout)], "response": [_read_refusal]},
+        "limits": httpx2.Limits(keepalive_expiry=_KEEP_ALIVE),
+        "event_hooks": {
+            "request": [_wait(connect_timeout, idle_timeout)],
+            "response": [_read_refusal, read_to_the_end],
+        },
     }
     websocket: dict[str, Any] = {"ssl": unused}
     if _is_loopback(url):
