@@ -29,7 +29,6 @@ ALLOWED = {
     "generations": {"atomic", "core", "errors"},
     "comments": {"core"},
     "watching": {"blobs", "comments", "core", "errors", "selection", "workspace"},
-    "connection": {"core"},
     "store": {"atomic", "blobs", "core", "errors", "generations"},
     "moving": {"blobs", "core", "errors", "workspace"},
     "project": {"core", "errors", "moving", "store", "workspace"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,3 +88,16 @@ def gemchat(project_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
             "GEMCHAT_STATE_DIR": str(tmp_path / "state"),
         }
         yield Gemchat(project_root, environ, mind, server, capsys, requests)
+
+
+@pytest.fixture
+def connections(gemchat: Gemchat) -> Iterator[list[threading.Thread]]:
+    """For each request the connection it came over: the server has a thread for each."""
+    seen: list[threading.Thread] = []
+
+    def note(_: Exchange) -> None:
+        seen.append(threading.current_thread())
+
+    with LoopbackServer(gemchat.mind, on_request=note) as server:
+        gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = server.url
+        yield seen

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ import pexpect
 import pytest
 
 from gemchat.cli.connections import KeptConnections
-from gemchat.local.server import Exchange, LoopbackServer
 from tests.cli.conftest import Gemchat, Result
 from tests.cli.screens import Terminal
 from tests.cli.test_processes import environ
@@ -55,19 +53,6 @@ def prompts(gemchat: Gemchat, *options: str) -> list[tuple[str, str, list[str]]]
 @pytest.fixture
 def app(gemchat: Gemchat) -> Path:
     return gemchat.write("app.py", "x = 1\n")
-
-
-@pytest.fixture
-def connections(gemchat: Gemchat) -> Iterator[list[threading.Thread]]:
-    """For each request the connection it came over: the server has a thread for each."""
-    seen: list[threading.Thread] = []
-
-    def note(_: Exchange) -> None:
-        seen.append(threading.current_thread())
-
-    with LoopbackServer(gemchat.mind, on_request=note) as server:
-        gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = server.url
-        yield seen
 
 
 def test_a_conversation_in_lines(gemchat: Gemchat, app: Path) -> None:

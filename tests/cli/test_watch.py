@@ -7,21 +7,16 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
 from gemchat.blobs import sha256
-from gemchat.cli.app import run
-from gemchat.cli.surroundings import Surroundings
-from gemchat.config import Settings
-from gemchat.core.model import Transport
 from gemchat.errors import WorkspaceError
 from gemchat.local.mind import Prompt
 from gemchat.local.server import LoopbackServer
-from gemchat.view import View
 from gemchat.watching import saved_files
 from tests.cli.conftest import Gemchat, Result
 from tests.cli.test_processes import terminal
@@ -367,27 +362,10 @@ def test_without_a_key_it_does_not_begin(gemchat: Gemchat) -> None:
     assert watch(gemchat).code == 3
 
 
-class Counting(Surroundings):
-    """Counts connections; nothing else is different."""
-
-    opened: ClassVar[list[str]] = []
-
-    def connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
-        self.opened.append(wanted.model)
-        return super().connect(wanted, view)
-
-
-@pytest.mark.parametrize("saves", [0, 1, 3])
-def test_all_turns_share_a_connection_that_is_opened_before_the_first(gemchat: Gemchat, saves: int) -> None:
-    def saved(_: Sequence[Path]) -> Generator[Collection[str], None, None]:
-        yield ()
-        for number in range(saves):
-            yield [str(gemchat.write("app.py", f"# gemchat? {number}\n"))]
-
-    Counting.opened.clear()
-    here = Counting(environ=gemchat.environ, directory=gemchat.root, saved_files=saved)
-    assert run(["watch"], here) == 0
-    assert (len(gemchat.requests), len(Counting.opened)) == (saves, 1)
+def test_all_turns_share_a_connection(gemchat: Gemchat, connections: list[threading.Thread]) -> None:
+    saves = [f"# gemchat? {number}\n" for number in range(3)]
+    assert watch(gemchat, *saves).code == 0
+    assert (len(connections), len(set(connections))) == (3, 1)
 
 
 def test_nothing_is_missed_once_watching_has_begun(tmp_path: Path) -> None:

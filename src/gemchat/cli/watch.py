@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
-from typing import Annotated, NamedTuple, TypeAlias
+from contextlib import closing, contextmanager
+from typing import Annotated, NamedTuple
 
 import typer
 from msgspec.structs import replace
@@ -13,12 +14,12 @@ from gemchat import changes
 from gemchat.apikey import api_key
 from gemchat.chat import Chat
 from gemchat.cli import options
+from gemchat.cli.connections import KeptConnections
 from gemchat.cli.proposal import Review
 from gemchat.cli.surroundings import Surroundings
 from gemchat.config import LOCAL_MODEL, Settings
-from gemchat.connection import KeptOpen
 from gemchat.core import history
-from gemchat.core.model import FileChange, Mode, Transport, Turn
+from gemchat.core.model import FileChange, Mode, Turn
 from gemchat.core.remarks import Remark, line_at, without, wording
 from gemchat.core.visible import one_line
 from gemchat.diffview import counted
@@ -27,8 +28,6 @@ from gemchat.prepare import Ask
 from gemchat.project import Project
 from gemchat.view import View
 from gemchat.watching import Saved, Watched, in_repository
-
-Connect: TypeAlias = Callable[[], AbstractContextManager[Transport]]
 
 _GOES_ON = range(5, 9)  # exit codes of what goes wrong with one turn only
 
@@ -57,8 +56,8 @@ def watch(
     given = {"model": model, "backend": backend, "thinking": thinking, "insecure": "true" if insecure else None}
     chosen = here.settings(place.workspace.root, **given)
     watched = _watched(here, place, paths or ["."])
-    with _connection(here, chosen, view) as connect:
-        turns = _Turns(view, here, place, chosen, connect, yes=yes, side_by_side=side_by_side)
+    with _ready(here, chosen) as ready:
+        turns = _Turns(view, ready, place, chosen, yes=yes, side_by_side=side_by_side)
         with closing(here.saved_files(watched.roots)) as bunches:
             next(bunches)
             files = counted(watched.begin(), "file")
@@ -85,19 +84,14 @@ def _watched(here: Surroundings, place: Project, names: Sequence[str]) -> Watche
 
 
 @contextmanager
-def _connection(here: Surroundings, chosen: Settings, view: View) -> Iterator[Connect]:
-    """One for all turns, opened while nothing is asked yet; but the local server may leave between two turns."""
-    if chosen.model == LOCAL_MODEL:
-        yield lambda: here.connect(chosen, view)
-        return
-    if not chosen.vertex:
-        api_key(here.environ, here.user_file.parent)
-    kept = KeptOpen(lambda: here.connect(chosen, view))
-    kept.open_ahead()
-    try:
-        yield lambda: kept
-    finally:
-        kept.close()
+def _ready(here: Surroundings, chosen: Settings) -> Iterator[Surroundings]:
+    """One connection for all turns, and the SDK imported while nothing is asked yet."""
+    with closing(KeptConnections()) as connections:
+        if chosen.model != LOCAL_MODEL:
+            if not chosen.vertex:
+                api_key(here.environ, here.user_file.parent)
+            connections.load()
+        yield dataclasses.replace(here, connections=connections)
 
 
 class _Turns(NamedTuple):
@@ -107,7 +101,6 @@ class _Turns(NamedTuple):
     here: Surroundings
     place: Project
     chosen: Settings
-    connect: Connect
     yes: bool
     side_by_side: bool
 
@@ -169,4 +162,6 @@ class _Turns(NamedTuple):
 
     def _send(self, question: Ask, on_text: Callable[[str], None] = lambda _: None) -> Turn:
         with self.view.answer(self.chosen.model):
-            return Chat(self.place, self.connect, on_text=on_text).send(question)
+            return Chat(self.place, lambda: self.here.connect(self.chosen, self.view), on_text=on_text).send(
+                question
+            )
