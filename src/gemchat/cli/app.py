@@ -1,4 +1,4 @@
-"""The application: the table of commands, and the one place where failures become messages and exit codes."""
+"""The application, and the one place where failures become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ import typer
 
 from gemchat import __version__, output
 from gemchat.apikey import own_keys
-from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
-from gemchat.cli.demo import demo
-from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
-from gemchat.cli.usage import usage
+from gemchat.cli.table import with_commands
 from gemchat.core.secrets import redacted
 from gemchat.core.visible import visible
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
@@ -34,32 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    talk.ask,
-    talk.edit,
-    review.diff,
-    review.apply,
-    picking.pick,
-    review.discard,
-    review.undo,
-    review.redo,
-    inspect.status,
-    history.log,
-    history.show,
-    history.export,
-    history.rewind,
-    usage,
-    commands.run,
-    sessions.new,
-    demo,
-    doctor,
-):
-    app.command()(command)
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(local.app, name="local")
-app.add_typer(config.app, name="config")
-app.add_typer(context.app, name="context")
-
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -79,7 +50,7 @@ def root(
 def run(arguments: Sequence[str], here: Surroundings) -> int:
     """Runs one command line and returns its exit code. Nothing but the exit code leaves this function."""
     try:
-        code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
+        code = with_commands(app)(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
     except GemchatError as error:
         return _failed(error, arguments, here)
     except typer.TyperException as error:
