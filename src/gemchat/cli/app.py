@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +12,9 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__, output
-from gemchat.apikey import own_keys
 from gemchat.cli.surroundings import Surroundings
 from gemchat.cli.table import with_commands
-from gemchat.core.secrets import redacted
-from gemchat.core.visible import visible
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
-from gemchat.view import View
 
 INTERRUPTED = 130
 
@@ -31,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -72,6 +68,10 @@ def run(arguments: Sequence[str], here: Surroundings) -> int:
 
 
 def _failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | None = None) -> int:
+    from gemchat.apikey import own_keys
+    from gemchat.core.secrets import redacted
+    from gemchat.view import View
+
     keys = own_keys(here.environ, here.user_file.parent) if here else ()
     error.message, error.hint = redacted(error.message, keys), redacted(error.hint, keys)
     options = list(arguments)[: list(arguments).index("--") if "--" in arguments else None]
@@ -80,6 +80,12 @@ def _failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | 
 
 
 def _bug(error: Exception, here: Surroundings) -> GemchatError:
+    import traceback
+
+    from gemchat.apikey import own_keys
+    from gemchat.core.secrets import redacted
+    from gemchat.core.visible import visible
+
     said = f"this is a bug in gemchat: {type(error).__name__}"
     try:
         log = here.log()

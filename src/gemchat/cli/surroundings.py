@@ -1,9 +1,11 @@
-"""What a command line runs in: environment, directory, clock and the way to the service, all replaceable."""
+"""What a command line runs in: environment, directory, clock and the way to the service, all replaceable.
+
+Whatever the command line, it begins here: each method imports what it is made of, so that none is loaded in vain.
+"""
 
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -12,37 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-from msgspec.structs import replace
-
-from gemchat import retry
-from gemchat.apikey import api_key, has_key, own_keys
-from gemchat.config import (
-    LOCAL_MODEL,
-    Found,
-    Settings,
-    config_directory,
-    resolve,
-    service_mark,
-    settings,
-    state_directory,
-)
-from gemchat.configfile import PROJECT_FILE, USER_FILE, read_settings
-from gemchat.core.economics import RELATIVE, Policy
-from gemchat.core.model import Transport
-from gemchat.core.prices import price_of
-from gemchat.errors import ChainLost
-from gemchat.log import Log, logged
-from gemchat.project import Project
-from gemchat.retry import Patience, Retrying
-from gemchat.store import Store, project_directory
-from gemchat.view import View
-from gemchat.workspace import Workspace, find_root
-
 if TYPE_CHECKING:
+    import typer
+
+    from gemchat.config import Found, Settings
+    from gemchat.core.economics import Policy
+    from gemchat.core.model import Transport
     from gemchat.gemini import ContentsTransport, InteractionsTransport
     from gemchat.local.serve import Place
-
+    from gemchat.log import Log
+    from gemchat.project import Project
+    from gemchat.retry import Patience
+    from gemchat.view import View
+    from gemchat.workspace import Workspace
 
 _LOCAL_IDLE_SECONDS = 900.0  # a rewritten file comes in one piece, and others may be before it
 
@@ -53,6 +37,12 @@ def _has_local(environ: Mapping[str, str]) -> bool:
     return is_available(environ)
 
 
+def _draw() -> float:
+    from random import random
+
+    return random()  # noqa: S311  it spreads retries, and keeps no secret
+
+
 @dataclass(frozen=True)
 class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -61,11 +51,16 @@ class Surroundings:
     has_local: Callable[[Mapping[str, str]], bool] = _has_local
     sleep: Callable[[float], None] = time.sleep
     ticks: Callable[[], float] = time.monotonic
-    draw: Callable[[], float] = random.random
+    draw: Callable[[], float] = _draw
     idle_timeout: float | None = None
 
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
+        from gemchat.apikey import own_keys
+        from gemchat.config import state_directory
+        from gemchat.project import Project
+        from gemchat.store import Store, project_directory
+
         workspace = self.workspace(root)
         directory = project_directory(state_directory(self.environ), workspace.root)
         store = Store(directory, workspace.root, view.note)
@@ -80,6 +75,8 @@ class Surroundings:
         )
 
     def workspace(self, root: str | None) -> Workspace:
+        from gemchat.workspace import Workspace, find_root
+
         return Workspace(self.directory / root if root else find_root(self.directory))
 
     def paths(self, project: Project, names: list[str] | None, *, outside: bool = False) -> tuple[str, ...]:
@@ -92,10 +89,16 @@ class Surroundings:
     @property
     def user_file(self) -> Path:
         """The user's own file of settings, whether it exists or not."""
+        from gemchat.config import config_directory
+        from gemchat.configfile import USER_FILE
+
         return config_directory(self.environ) / USER_FILE
 
     def found(self, root: Path, **options: str | None) -> dict[str, Found]:
         """All settings in the project with that root, and where they come from."""
+        from gemchat.config import resolve
+        from gemchat.configfile import PROJECT_FILE, read_settings
+
         return resolve(
             self.environ,
             user=read_settings(self.user_file, "user"),
@@ -105,6 +108,11 @@ class Surroundings:
 
     def settings(self, root: Path, **options: str | None) -> Settings:
         """Without a key and a model's name, the local model is meant if it is installed."""
+        from msgspec.structs import replace
+
+        from gemchat.apikey import has_key
+        from gemchat.config import LOCAL_MODEL, settings
+
         found = self.found(root, **options)
         chosen = settings(found)
         if found["model"].source != "default" or chosen.vertex or has_key(self.environ, self.user_file.parent):
@@ -113,6 +121,9 @@ class Surroundings:
 
     def policy(self, chosen: Settings) -> Policy:
         """How to decide between continuing a conversation and rewriting it."""
+        from gemchat.core.economics import RELATIVE, Policy
+        from gemchat.core.prices import price_of
+
         return Policy(
             compaction=chosen.compaction,
             horizon=chosen.horizon,
@@ -127,6 +138,9 @@ class Surroundings:
 
     def service(self, wanted: Settings) -> str | None:
         """What tells apart the places where a conversation can be kept; None if it cannot be known."""
+        from gemchat.apikey import api_key, has_key
+        from gemchat.config import LOCAL_MODEL, service_mark
+
         if wanted.model == LOCAL_MODEL:
             return None
         if wanted.vertex:
@@ -137,19 +151,30 @@ class Surroundings:
 
     def connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
         """A connection to the service that leaves a line per request in the log."""
+        from gemchat.log import logged
+
         return logged(self._connect(wanted, view), wanted.backend, self.log())
 
     def log(self) -> Log:
+        from gemchat.config import state_directory
+        from gemchat.log import Log
+
         return Log(state_directory(self.environ) / "gemchat.log", time.time)
 
     def _connect(self, wanted: Settings, view: View) -> AbstractContextManager[Transport]:
         """Loads the SDK, which takes longer than all the rest."""
+        from gemchat.config import LOCAL_MODEL
+        from gemchat.retry import Retrying
+
         if wanted.model == LOCAL_MODEL:
             return self._connect_locally(wanted, view.note)
         return Retrying(self._gemini(wanted), self._patience(wanted, view))
 
     def delete(self, interactions: Collection[str], wanted: Settings, view: View) -> None:
         """Removes stored interactions from the service. What it does not know any more is no failure."""
+        from msgspec.structs import replace
+
+        from gemchat.errors import ChainLost
         from gemchat.gemini import InteractionsTransport
 
         patience = self._patience(wanted, view)
@@ -165,6 +190,8 @@ class Surroundings:
 
             where = (wanted.backend, wanted.project, wanted.location)
             return connect_vertex(*where, base_url=wanted.base_url, insecure=wanted.insecure)
+        from gemchat.apikey import api_key
+
         key = api_key(self.environ, self.user_file.parent)
         from gemchat.gemini import IDLE_TIMEOUT, connect
 
@@ -177,16 +204,19 @@ class Surroundings:
         )
 
     def _patience(self, wanted: Settings, view: View) -> Patience:
+        from gemchat.retry import Patience, Policy
+
         return Patience(
             note=view.note,
             pause=lambda seconds: view.pause(seconds, self.sleep),
             clock=self.ticks,
             draw=self.draw,
-            policy=retry.Policy(deadline=wanted.deadline),
+            policy=Policy(deadline=wanted.deadline),
         )
 
     def local_place(self) -> Place:
         """Where the user's local server says how to reach it."""
+        from gemchat.config import state_directory
         from gemchat.local.serve import Place
 
         named = self.environ.get("GEMCHAT_RUNTIME_DIR")
@@ -222,6 +252,8 @@ def opened(
     color: str = "auto",
 ) -> tuple[View, Project]:
     """What a local command works with: how it shows things, and the session it is about."""
+    from gemchat.view import View
+
     view = View(as_json=as_json, color=color)
     here: Surroundings = ctx.obj
     return view, here.project(view, session=session, root=root)

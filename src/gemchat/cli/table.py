@@ -1,7 +1,7 @@
 """The table of commands, and the one place where they are loaded: each when the command line names it.
 
-What `--help` and a tab list is in the table, so that neither has to load every command; a test compares it with what
-the commands say of themselves.
+What `--help` and a tab list is in the table, so that neither has to load every command; a test compares it with
+what the commands say of themselves.
 """
 
 from __future__ import annotations
@@ -26,12 +26,21 @@ COMMANDS = {
     "log": ("history:log", "Draw the turns, newest last: what was sent and what became of the proposals."),
     "show": ("history:show", "Show one turn: what was asked, what came back, and the change it proposed."),
     "export": ("history:export", "Write the conversation as Markdown: questions, answers and changes."),
-    "rewind": ("history:rewind", "Drop the last N turns from the conversation; files and what is pending stay as they are."),
+    "rewind": (
+        "history:rewind",
+        "Drop the last N turns from the conversation; files and what is pending stay as they are.",
+    ),
     "usage": ("usage:usage", "Show tokens and costs by turn, and what sending the files again would have cost."),
     "run": ("commands:run", "Run a command and attach what it prints, and its exit code, to the next turn."),
     "new": ("sessions:new", "Start a new conversation in this project and use it from now on."),
-    "demo": ("demo:demo", "Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it."),
-    "doctor": ("doctor:doctor", "Check key, stored conversations, permissions and completions; say what is wrong and what to do."),
+    "demo": (
+        "demo:demo",
+        "Show the whole loop without a key or network: ask, edit, diff, apply, undo, and what is sent for it.",
+    ),
+    "doctor": (
+        "doctor:doctor",
+        "Check key, stored conversations, permissions and completions; say what is wrong and what to do.",
+    ),
     "sessions": ("sessions:app", "List, use, rename and remove sessions."),
     "local": ("local:app", "See, stop and remove the model on this machine."),
     "config": ("config:app", "Show and change settings; store the API key."),
