@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 
+_YOUNG = 50_000  # objects made between two searches for garbage; loading modules makes many, and all of them stay
+
 
 def main() -> None:
+    gc.set_threshold(_YOUNG)
     try:
         from gemchat.cli.app import main as run_process
 

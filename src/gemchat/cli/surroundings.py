@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gemchat.log import Log
     from gemchat.project import Project
     from gemchat.retry import Patience
+    from gemchat.store import Store
     from gemchat.view import View
     from gemchat.workspace import Workspace
 
@@ -57,22 +58,28 @@ class Surroundings:
     def project(self, view: View, *, session: str | None = None, root: str | None = None) -> Project:
         """The project of the current directory, or of `root`, with the session in use."""
         from gemchat.apikey import own_keys
-        from gemchat.config import state_directory
         from gemchat.project import Project
-        from gemchat.store import Store, project_directory
 
         workspace = self.workspace(root)
-        directory = project_directory(state_directory(self.environ), workspace.root)
-        store = Store(directory, workspace.root, view.note)
-        name = session or self.environ.get("GEMCHAT_SESSION") or store.current()
+        store = self.store(workspace.root, view.note)
         return Project(
             store=store,
             workspace=workspace,
-            session=name,
+            session=self.session_in_use(store, session),
             clock=self.clock,
             note=view.note,
             own_keys=own_keys(self.environ, self.user_file.parent),
         )
+
+    def store(self, root: Path, note: Callable[[str], None]) -> Store:
+        """What is stored of the project with that root."""
+        from gemchat.config import state_directory
+        from gemchat.store import Store, project_directory
+
+        return Store(project_directory(state_directory(self.environ), root), root, note)
+
+    def session_in_use(self, store: Store, session: str | None = None) -> str:
+        return session or self.environ.get("GEMCHAT_SESSION") or store.current()
 
     def workspace(self, root: str | None) -> Workspace:
         from gemchat.workspace import Workspace, find_root
