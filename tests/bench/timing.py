@@ -1,0 +1,86 @@
+"""The CPU time of child processes, in runs that take turns, so that noise on the machine hits all of them alike."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+RUNS = 11
+GEMCHAT = (sys.executable, str(Path(sys.executable).with_name("gemchat")))  # the command as it is installed
+
+
+class Job(NamedTuple):
+    """A process to be measured: `before` puts things in order for it, and `terminal` gives it a terminal."""
+
+    arguments: Sequence[str]
+    environ: Mapping[str, str] = {}
+    directory: Path | None = None
+    before: Callable[[], object] = lambda: None
+    codes: tuple[int, ...] = (0,)
+
+
+class Figures(NamedTuple):
+    """Milliseconds of CPU time, user and system."""
+
+    runs: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.runs)
+
+    def __str__(self) -> str:
+        return f"{min(self.runs):9.1f} {self.median:9.1f} {max(self.runs):9.1f}"
+
+
+def clean_environ(**more: str) -> dict[str, str]:
+    """The environment without what Python or Google's SDK would take as a wish: byte code is written, too."""
+    ours = ("PYTHON", "GEMINI_", "GOOGLE_", "GEMCHAT_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
+    kept = {name: text for name, text in kept.items() if not name.lower().endswith("_proxy")}
+    return {**kept, **more}
+
+
+def cpu(job: Job) -> float:
+    """Runs it with its output thrown away; milliseconds of CPU time until it ended."""
+    job.before()
+    here = os.open(".", os.O_RDONLY)
+    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    try:
+        os.chdir(job.directory or ".")
+        pid = os.posix_spawn(job.arguments[0], job.arguments, job.environ or clean_environ(), file_actions=nowhere)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+    return _waited(pid, job)
+
+
+def _waited(pid: int, job: Job) -> float:
+    _, status, used = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) not in job.codes:
+        raise SystemExit(f"{' '.join(job.arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    return (used.ru_utime + used.ru_stime) * 1000
+
+
+def interleaved(measures: Mapping[str, Callable[[], float]], runs: int = RUNS) -> dict[str, Figures]:
+    """Each measure `runs` times, in turn; one round before does not count, as it fills caches."""
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    for number in range(runs + 1):
+        for name, measure in measures.items():
+            took = measure()
+            if number:
+                found[name].append(took)
+    return {name: Figures(tuple(took)) for name, took in found.items()}
+
+
+def table(found: Mapping[str, Figures], base: str, bounds: Mapping[str, float] | None = None) -> str:
+    """Each with its noise, and as a ratio of `base`, beside the bound that it is to keep."""
+    lines = [f"{'CPU ms':34} {'min':>9} {'median':>9} {'max':>9} {'ratio':>7} {'bound':>7}"]
+    for name, figures in found.items():
+        ratio = figures.median / found[base].median
+        bound = (bounds or {}).get(name)
+        lines.append(f"{name:34} {figures} {ratio:7.2f} {'' if bound is None else format(bound, '7.2f'):>7}")
+    return "\n".join(lines)
