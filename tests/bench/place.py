@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from gemchat.core.model import Usage
 from gemchat.local.mind import Prompt
-from gemchat.local.server import LoopbackServer
+from gemchat.local.server import Exchange, LoopbackServer
 from tests.bench.timing import GEMCHAT, Job, clean_environ, cpu
 
 SOURCE = "".join(f"def step_{number}(value):\n    return value + {number}\n\n\n" for number in range(60))
@@ -40,6 +41,7 @@ class Place(NamedTuple):
     root: Path
     environ: dict[str, str]
     mind: Mind
+    asked: list[float]  # when requests arrived at the service, by the monotonic clock
 
     def job(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> Job:
         return Job((*GEMCHAT, *arguments), self.environ, self.root, codes=codes)
@@ -61,8 +63,12 @@ class Place(NamedTuple):
 @contextmanager
 def place() -> Iterator[Place]:
     """The project is a repository with one module in it; nothing was asked yet."""
-    mind = Mind()
-    with tempfile.TemporaryDirectory() as directory, LoopbackServer(mind) as server:
+    mind, asked = Mind(), list[float]()
+
+    def heard(_: Exchange) -> None:
+        asked.append(time.monotonic())
+
+    with tempfile.TemporaryDirectory() as directory, LoopbackServer(mind, on_request=heard) as server:
         home = Path(directory, "home")
         root = home / "project"
         root.mkdir(parents=True)
@@ -71,4 +77,4 @@ def place() -> Iterator[Place]:
         environ = clean_environ(
             HOME=str(home), PWD=str(root), GEMINI_API_KEY="bench-key", GOOGLE_GEMINI_BASE_URL=server.url
         )
-        yield Place(home, root, environ, mind)
+        yield Place(home, root, environ, mind, asked)

@@ -1,10 +1,11 @@
-"""The CPU time of child processes, in runs that take turns, so that noise on the machine hits all of them alike."""
+"""The CPU time of child processes, in runs that take turns, so that noise on the machine hits all alike."""
 
 from __future__ import annotations
 
 import os
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ GEMCHAT = (sys.executable, str(Path(sys.executable).with_name("gemchat")))  # th
 
 
 class Job(NamedTuple):
-    """A process to be measured: `before` puts things in order for it, and `terminal` gives it a terminal."""
+    """A process to be measured: `before` puts things in order for it."""
 
     arguments: Sequence[str]
     environ: Mapping[str, str] = {}
@@ -24,7 +25,7 @@ class Job(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Milliseconds of CPU time, user and system."""
+    """Milliseconds of CPU time, user and system, unless the table says otherwise."""
 
     runs: tuple[float, ...]
 
@@ -44,25 +45,51 @@ def clean_environ(**more: str) -> dict[str, str]:
     return {**kept, **more}
 
 
+class Run(NamedTuple):
+    """One run: CPU time in milliseconds, and when it began and first wrote something, by the monotonic clock."""
+
+    cpu: float
+    began: float
+    wrote: float | None
+
+
 def cpu(job: Job) -> float:
-    """Runs it with its output thrown away; milliseconds of CPU time until it ended."""
+    """Runs it; milliseconds of CPU time until it ended."""
+    return run(job).cpu
+
+
+def run(job: Job) -> Run:
+    """Runs it to its end. Its stdout is a pipe that is read at once, stdin and stderr lead nowhere."""
     job.before()
+    reading, writing = os.pipe()
+    actions: list[tuple[int, int, str, int, int] | tuple[int, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writing, 1),
+    ]
     here = os.open(".", os.O_RDONLY)
-    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     try:
         os.chdir(job.directory or ".")
-        pid = os.posix_spawn(job.arguments[0], job.arguments, job.environ or clean_environ(), file_actions=nowhere)
+        began = time.monotonic()
+        pid = os.posix_spawn(job.arguments[0], job.arguments, job.environ or clean_environ(), file_actions=actions)
     finally:
         os.fchdir(here)
         os.close(here)
-    return _waited(pid, job)
-
-
-def _waited(pid: int, job: Job) -> float:
+        os.close(writing)
+    wrote = _drained(reading)
     _, status, used = os.wait4(pid, 0)
     if os.waitstatus_to_exitcode(status) not in job.codes:
         raise SystemExit(f"{' '.join(job.arguments)} ended with {os.waitstatus_to_exitcode(status)}")
-    return (used.ru_utime + used.ru_stime) * 1000
+    return Run((used.ru_utime + used.ru_stime) * 1000, began, wrote)
+
+
+def _drained(reading: int) -> float | None:
+    """Reads until nobody writes any more; when the first piece came."""
+    wrote = None
+    with open(reading, "rb", buffering=0) as pipe:
+        while pipe.read(65536):
+            wrote = wrote or time.monotonic()
+    return wrote
 
 
 def interleaved(measures: Mapping[str, Callable[[], float]], runs: int = RUNS) -> dict[str, Figures]:
@@ -76,9 +103,11 @@ def interleaved(measures: Mapping[str, Callable[[], float]], runs: int = RUNS) -
     return {name: Figures(tuple(took)) for name, took in found.items()}
 
 
-def table(found: Mapping[str, Figures], base: str, bounds: Mapping[str, float] | None = None) -> str:
+def table(
+    found: Mapping[str, Figures], base: str, bounds: Mapping[str, float] | None = None, *, of: str = "CPU ms"
+) -> str:
     """Each with its noise, and as a ratio of `base`, beside the bound that it is to keep."""
-    lines = [f"{'CPU ms':34} {'min':>9} {'median':>9} {'max':>9} {'ratio':>7} {'bound':>7}"]
+    lines = [f"{of:34} {'min':>9} {'median':>9} {'max':>9} {'ratio':>7} {'bound':>7}"]
     for name, figures in found.items():
         ratio = figures.median / found[base].median
         bound = (bounds or {}).get(name)
