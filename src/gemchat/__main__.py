@@ -17,6 +17,7 @@ def main() -> None:
         code = run_process()
     except KeyboardInterrupt:
         code = 130
+    gc.freeze()  # the process ends: to look through all that is loaded for garbage would be the rest of its work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said; the interpreter would print a traceback
     sys.exit(code)
 
