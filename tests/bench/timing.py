@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pty
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,13 +17,14 @@ GEMCHAT = (sys.executable, str(Path(sys.executable).with_name("gemchat")))  # th
 
 
 class Job(NamedTuple):
-    """A process to be measured: `before` puts things in order for it."""
+    """A process to be measured: `before` puts things in order for it. On a `terminal` are stdout and stderr."""
 
     arguments: Sequence[str]
     environ: Mapping[str, str] = {}
     directory: Path | None = None
     before: Callable[[], object] = lambda: None
     codes: tuple[int, ...] = (0,)
+    terminal: bool = False
 
 
 class Figures(NamedTuple):
@@ -59,13 +62,13 @@ def cpu(job: Job) -> float:
 
 
 def run(job: Job) -> Run:
-    """Runs it to its end. Its stdout is a pipe that is read at once, stdin and stderr lead nowhere."""
+    """Runs it to its end. Its stdout is a pipe or a terminal that is read at once; stdin leads nowhere."""
     job.before()
-    reading, writing = os.pipe()
+    reading, writing = pty.openpty() if job.terminal else os.pipe()
     actions: list[tuple[int, int, str, int, int] | tuple[int, int, int]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, writing, 1),
+        *((os.POSIX_SPAWN_DUP2, writing, number) for number in ((1, 2) if job.terminal else (1,))),
     ]
     here = os.open(".", os.O_RDONLY)
     try:
@@ -86,7 +89,7 @@ def run(job: Job) -> Run:
 def _drained(reading: int) -> float | None:
     """Reads until nobody writes any more; when the first piece came."""
     wrote = None
-    with open(reading, "rb", buffering=0) as pipe:
+    with open(reading, "rb", buffering=0) as pipe, suppress(OSError):  # a terminal ends with EIO
         while pipe.read(65536):
             wrote = wrote or time.monotonic()
     return wrote

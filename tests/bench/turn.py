@@ -43,13 +43,18 @@ for chunk in client.models.generate_content_stream(
 }
 
 
+def bare(here: Place, backend: str) -> Job:
+    """The script, with the text of the module as its prompt."""
+    prompt, system = here.root / "module.py", here.home / "system"
+    system.write_text("Answer briefly.")
+    return Job((sys.executable, "-c", BARE[backend], str(prompt), str(system)), here.environ, here.root)
+
+
 def measured(here: Place, runs: int, backend: str) -> str:
-    (here.home / "prompt").write_text((here.root / "module.py").read_text())
-    (here.home / "system").write_text("Answer briefly.")
+    script = bare(here, backend)
     fresh = here.kept()
-    bare = (sys.executable, "-c", BARE[backend], str(here.home / "prompt"), str(here.home / "system"))
     jobs = {
-        "bare": Job(bare, here.environ, here.root),
+        "bare": script,
         "ask": here.job("ask", "what does it do?", "module.py", "--backend", backend),
         "ask --json": here.job("ask", "what does it do?", "module.py", "--backend", backend, "--json"),
     }
