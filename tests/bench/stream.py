@@ -21,7 +21,7 @@ def answer(pieces: int) -> tuple[str, ...]:
         line, paragraph = number // 10, number // 50
         ends = "\n" if number % 10 == 9 else " "
         if paragraph % 4 == 3:
-            word = "```python\n" if number % 50 == 0 else "```" if number % 50 == 49 else f"name_{line} ="
+            word = "```python\n" if number % 50 == 0 else "\n```" if number % 50 == 49 else f"name_{line} ="
         else:
             word = "**bold**" if number % 17 == 0 else "`code`" if number % 13 == 0 else f"word{number}"
         words.append(f"{word}{ends}{chr(10) if number % 50 == 49 else ''}")
