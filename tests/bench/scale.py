@@ -48,7 +48,7 @@ def fill(here: Place, turns: int, megabytes: int) -> Path:
 
 
 def _turn(number: int, version: str) -> Turn:
-    file = SentFile(path=f"file_{number % FILES}.py", sha256=version, source="full")
+    file = SentFile(path=f"file_{number % FILES}.py", sha256=version, source="full", reason="not known to the model")
     return Turn(
         id=str(number),
         parent=str(number - 1) if number > 1 else None,

@@ -65,7 +65,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
 def _between_ends(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     """The same for what is between common ends. Where it is long, lines that both have once divide it first."""
     if len(old) * len(new) <= _EXACT_UP_TO:
-        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
     common = anchors(old, new)
     if not common:
         return _without_anchors(old, new)
@@ -85,7 +85,7 @@ def _without_anchors(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     often = Counter(new)
     popular = len(new) // 100 + 1
     if sum(often[line] for line in old if often[line] <= popular) <= _STEPS:
-        return SequenceMatcher(None, old, new).get_opcodes()
+        return [*SequenceMatcher(None, old, new).get_opcodes()]
     return [("replace", 0, len(old), 0, len(new))]
 
 
