@@ -1,7 +1,7 @@
 """What size costs: `python -m tests.bench.scale [--runs N] [--turns N] [--blobs MB]`.
 
 A conversation of 10,000 turns about 200 files with 1 GB of stored versions against an empty project, and a target
-of 20 MB against reading and hashing it once. CPU time of whole processes; for the target, of the work alone.
+of 4 MB, the largest that is taken, against reading and hashing it once. CPU time of whole processes; for the target, of the work alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def fill(here: Place, turns: int, megabytes: int) -> Path:
 
 
 def _turn(number: int, version: str) -> Turn:
-    file = SentFile(path=f"file_{number % FILES}.py", sha256=version, source="full", reason="not known to the model")
+    file = SentFile(
+        path=f"file_{number % FILES}.py", sha256=version, source="full", reason="not known to the model"
+    )
     return Turn(
         id=str(number),
         parent=str(number - 1) if number > 1 else None,
@@ -82,8 +84,8 @@ def commands(here: Place, root: Path, runs: int) -> str:
 
 
 def target(directory: Path, runs: int) -> str:
-    """20 MB of which a line in a thousand changed, and 2 MB of lines that are all alike."""
-    old = "".join(f"line {number} of a long file\n" for number in range(800_000))
+    """4 MB, the most that is taken, of which a line in a hundred changed; and lines that are all alike."""
+    old = "".join(f"line {number} of a long file\n" for number in range(150_000))
     new = old.replace("00 of a long", "00 of a changed")
     file = directory / "target.txt"
     file.write_text(new)

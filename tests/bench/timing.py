@@ -74,7 +74,9 @@ def run(job: Job) -> Run:
     try:
         os.chdir(job.directory or ".")
         began = time.monotonic()
-        pid = os.posix_spawn(job.arguments[0], list(job.arguments), job.environ or clean_environ(), file_actions=actions)
+        pid = os.posix_spawn(
+            job.arguments[0], list(job.arguments), job.environ or clean_environ(), file_actions=actions
+        )
     finally:
         os.fchdir(here)
         os.close(here)
