@@ -1,8 +1,8 @@
 """What size costs: `python -m tests.bench.scale [--runs N] [--turns N] [--blobs MB]`.
 
 A conversation of 10,000 turns about 200 files with 1 GB of stored versions against an empty project, and a target
-of 4 MB, the largest that is taken, against reading and hashing it once. CPU time of whole processes; for the target,
-of the work alone.
+of 4 MB, the largest that is taken, against reading and hashing it once. CPU time of whole processes, and for the
+target of the work alone.
 """
 
 from __future__ import annotations
