@@ -24,3 +24,14 @@ def test_pieces_add_up_to_the_whole() -> None:
     stream.close()
     shown = [line.strip() for line in out.getvalue().splitlines() if line.strip()]
     assert shown == ["One two.", "x = 1", "y = 2", "Three."]
+
+
+def test_a_block_is_not_drawn_with_every_piece() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=40, height=10, force_terminal=True, markup=False, emoji=False)
+    stream = MarkdownStream(console)
+    for number in range(1000):
+        stream.feed(f"word{number} ")
+    stream.close()
+    assert 1 <= out.getvalue().count("word0 ") < 500
+    assert "word999" in out.getvalue()
