@@ -92,8 +92,8 @@ def _bug(error: Exception, here: Surroundings) -> GemchatError:
     except ConfigError as unusable:
         return unusable
     try:
-        said = redacted("".join(traceback.format_exception(error)), own_keys(here.environ, here.user_file.parent))
-        log.write(visible(said))
+        trace = redacted("".join(traceback.format_exception(error)), own_keys(here.environ, here.user_file.parent))
+        log.write(visible(trace))
     except OSError:
         return GemchatError(said, f"{log.path} could not be written.")
     return GemchatError(said, f"Please report it with: {log.path}")
