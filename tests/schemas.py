@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
-import typer
 from jsonschema import Draft202012Validator
 
 from gemchat.cli.app import app
+from gemchat.cli.table import with_commands
 
 SCHEMAS: dict[str, Any] = json.loads(files("gemchat").joinpath("schemas.json").read_text("utf-8"))
-COMMANDS: Any = typer.main.get_command(app)
+COMMANDS: Any = with_commands(app)
+COMMANDS.commands = {name: command.loaded() for name, command in COMMANDS.commands.items()}
 
 
 def validator(name: str) -> Draft202012Validator:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gemchat import errors
-from gemchat.cli.app import app
 from gemchat.cli.config import in_toml
+from gemchat.cli.table import COMMANDS, Deferred
 from gemchat.configtable import OPTIONS
 
 ROOT = Path(__file__).parent.parent
@@ -30,11 +30,16 @@ def test_the_first_command_installs_the_model_and_the_next_one_is_light() -> Non
     assert light == first.replace("'.[local]'", ".")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_as_it_describes_itself(name: str) -> None:
+    command = Deferred(name, help=COMMANDS[name][1])
+    said = command.loaded().help.split("\n\n")[0].replace("\n", " ")
+    assert (said, command.loaded().name) == (command.help, name)
+
+
 def test_every_command_is_in_the_readme() -> None:
-    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
-    names += [group.name or "" for group in app.registered_groups]
-    assert len(names) > 10
-    for name in names:
+    assert len(COMMANDS) > 10
+    for name in COMMANDS:
         assert re.search(rf"`{name}[` \[|]", README), name
 
 

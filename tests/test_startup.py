@@ -61,6 +61,33 @@ def test_a_tab_loads_nothing_heavy(project_root: Path, line: str, monkeypatch: p
     assert probe(project_root) == (0, [])
 
 
+LIGHT = ("msgspec", "gemchat.view", "gemchat.project", "gemchat.cli.talk", "gemchat.cli.review")
+UNUSED = ("gemchat.chat", "gemchat.prepare", "gemchat.core.planner", "gemchat.cli.talk", "filelock", "json")
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_what_is_about_no_project_loads_no_command(project_root: Path, argument: str) -> None:
+    program = PROBE.replace(repr(HEAVY), repr(LIGHT))
+    assert probe(project_root, argument, program=program) == (0, [])
+
+
+@pytest.mark.parametrize("name", ["status", "log"])
+def test_what_shows_state_loads_nothing_that_makes_turns(project_root: Path, name: str) -> None:
+    program = PROBE.replace(repr(HEAVY), repr(UNUSED))
+    assert probe(project_root, name, program=program) == (0, [])
+
+
+@pytest.mark.parametrize("line", ["gemchat show ", "gemchat ask x -m ", "gemchat apply ", "gemchat sessions use "])
+def test_a_tab_loads_nothing_that_runs_or_draws(
+    project_root: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_GEMCHAT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split())))
+    program = PROBE.replace(repr(HEAVY), repr(("gemchat.chat", "gemchat.view", "gemchat.report", "filelock")))
+    assert probe(project_root, program=program) == (0, [])
+
+
 def test_a_dry_run_does_not_load_the_sdk(project_root: Path) -> None:
     (project_root / "app.py").write_text("x = 1\n")
     assert probe(project_root, "ask", "what?", "app.py", "--dry-run") == (0, [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +33,8 @@ def stage(path: Path, data: bytes, *, mode: int | None = None, like: Path | None
     The new file gets `mode` if given, else mode, owner and extended attributes of `like` as far as the system
     allows. Raises OSError and leaves nothing behind.
     """
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=_SUFFIX)
     staged = Staged(Path(name), path)
     try:

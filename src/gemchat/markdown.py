@@ -9,6 +9,7 @@ from rich.markdown import Markdown
 from gemchat.core.visible import visible
 
 _FENCES = ("```", "~~~")
+_REDRAWS = 10  # a second
 
 
 class MarkdownStream:
@@ -19,13 +20,17 @@ class MarkdownStream:
 
     def feed(self, text: str) -> None:
         self._rest += text
+        if "\n" in text:
+            self._print_finished()
+        if self._live is None and self._rest.strip():
+            self._live = self._drawing()
+
+    def _print_finished(self) -> None:
         finished, self._rest = split_blocks(self._rest)
         if finished:
             self._stop()
             self._console.print(Markdown(visible(finished), hyperlinks=False))
             self._console.print()
-        if self._rest.strip():
-            self._redraw()
 
     def close(self) -> None:
         """Prints what is left; the terminal is as it was before."""
@@ -34,23 +39,35 @@ class MarkdownStream:
             self._console.print(Markdown(visible(self._rest), hyperlinks=False))
         self._rest = ""
 
-    def _redraw(self) -> None:
-        if self._live is None:
-            self._live = Live(
-                console=self._console,
-                transient=True,
-                auto_refresh=False,
-                vertical_overflow="crop",
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-        self._live.update(Markdown(visible(self._rest), hyperlinks=False), refresh=True)
+    def _drawing(self) -> Live:
+        """Draws the rest at once, and from then on as often as eyes can follow, however many pieces arrive."""
+        live = Live(
+            get_renderable=lambda: Markdown(
+                visible(newest_lines(self._rest, self._console.height)), hyperlinks=False
+            ),
+            console=self._console,
+            transient=True,
+            refresh_per_second=_REDRAWS,
+            vertical_overflow="crop",
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        live.start(refresh=True)
+        return live
 
     def _stop(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+def newest_lines(block: str, height: int) -> str:
+    """As much of an unfinished block as a screen can show; a code fence goes on where it is cut."""
+    lines = block.split("\n")
+    if len(lines) <= height:
+        return block
+    fence = [lines[0]] if lines[0].lstrip().startswith(_FENCES) else []
+    return "\n".join(fence + lines[-height:])
 
 
 def split_blocks(text: str) -> tuple[str, str]:

@@ -6,18 +6,20 @@ Reads through a Project and computes; drawing is the view's business.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gemchat.core import history
 from gemchat.core.diff import Hunk, count, git_patch, hunks
 from gemchat.core.model import Change, FileChange, Sent, Session, Tier, Turn, Usage, Value
-from gemchat.core.planner import Plan
 from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.errors import GemchatError, NotText
-from gemchat.prepare import Prepared
 from gemchat.project import Project
+
+if TYPE_CHECKING:
+    from gemchat.core.planner import Plan
+    from gemchat.prepare import Prepared
 
 
 class FileDiff(Value, frozen=True):

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from gemchat.core.graph import graph
-from gemchat.core.model import Comparison, Sent, SentFile, Session, Turn, Usage
-from gemchat.core.planner import FIRST_TURN
+from gemchat.core.model import FIRST_TURN, Comparison, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.turns import all_turns
 from gemchat.core.visible import one_line
 from gemchat.past import Entry

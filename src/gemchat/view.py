@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gemchat import report
-from gemchat.core.contents import to_json
 from gemchat.core.diff import Hunk
 from gemchat.core.model import Change, Turn
 from gemchat.core.visible import harmless_json, visible
@@ -22,7 +21,6 @@ from gemchat.errors import GemchatError, OutputLost
 from gemchat.explaining import Explaining
 from gemchat.output import write, write_bytes
 from gemchat.pager import through_pager
-from gemchat.prepare import Prepared
 from gemchat.turnview import describe_comparison, describe_sent, describe_usage, details
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from gemchat.markdown import MarkdownStream
+    from gemchat.prepare import Prepared
 
 _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
 
@@ -57,7 +56,7 @@ class View:
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
-            write(sys.stderr, f"{harmless_json(to_json(report.error_json(error)))}\n")
+            write(sys.stderr, f"{_safe_json(report.error_json(error))}\n")
             return
         write(sys.stderr, f"gemchat: {visible(error.message)}\n")
         if error.hint:
@@ -65,7 +64,7 @@ class View:
 
     def json(self, value: dict[str, Any]) -> None:
         """UTF-8 whatever the locale, and nothing in it that could act on a terminal."""
-        write_bytes(f"{harmless_json(to_json(value))}\n".encode())
+        write_bytes(f"{_safe_json(value)}\n".encode())
 
     def stream(self, text: str) -> None:
         """A piece of an answer as it arrives: Markdown on a terminal, the text itself in a pipe."""
@@ -295,6 +294,12 @@ class View:
 def interactive() -> bool:
     """Whether questions may be asked: only when both ends of the conversation are a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _safe_json(value: dict[str, Any]) -> str:
+    from gemchat.core.contents import to_json
+
+    return harmless_json(to_json(value))
 
 
 def _state(target: report.TargetState) -> str:

@@ -1,11 +1,10 @@
-"""The application: the table of commands, and the one place where failures become messages and exit codes."""
+"""The application, and the one place where failures become messages and exit codes."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,18 +12,9 @@ from typing import Annotated
 import typer
 
 from gemchat import __version__, output
-from gemchat.apikey import own_keys
-from gemchat.cli import commands, config, context, history, inspect, local, picking, review, sessions, talk
-from gemchat.cli.chat import chat
-from gemchat.cli.demo import demo
-from gemchat.cli.doctor import doctor
 from gemchat.cli.surroundings import Surroundings
-from gemchat.cli.usage import usage
-from gemchat.cli.watch import watch
-from gemchat.core.secrets import redacted
-from gemchat.core.visible import visible
+from gemchat.cli.table import with_commands
 from gemchat.errors import ConfigError, Ended, GemchatError, UsageError, WorkspaceError
-from gemchat.view import View
 
 INTERRUPTED = 130
 
@@ -36,33 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    talk.ask,
-    talk.edit,
-    chat,
-    review.diff,
-    review.apply,
-    picking.pick,
-    review.discard,
-    review.undo,
-    review.redo,
-    inspect.status,
-    history.log,
-    history.show,
-    history.export,
-    history.rewind,
-    usage,
-    commands.run,
-    watch,
-    sessions.new,
-    demo,
-    doctor,
-):
-    app.command()(command)
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(local.app, name="local")
-app.add_typer(config.app, name="config")
-app.add_typer(context.app, name="context")
 
 
 def _print_version(wanted: bool) -> None:
@@ -98,7 +61,7 @@ def attempt(arguments: Sequence[str], here: Surroundings) -> int:
     Nothing leaves this function but what is in the error tree, KeyboardInterrupt and Ended.
     """
     try:
-        code = app(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
+        code = with_commands(app)(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
     except GemchatError:
         raise
     except typer.TyperException as error:
@@ -119,6 +82,10 @@ def attempt(arguments: Sequence[str], here: Surroundings) -> int:
 
 def failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | None = None) -> int:
     """Says what went wrong and returns the exit code."""
+    from gemchat.apikey import own_keys
+    from gemchat.core.secrets import redacted
+    from gemchat.view import View
+
     keys = own_keys(here.environ, here.user_file.parent) if here else ()
     error.message, error.hint = redacted(error.message, keys), redacted(error.hint, keys)
     options = list(arguments)[: list(arguments).index("--") if "--" in arguments else None]
@@ -127,6 +94,12 @@ def failed(error: GemchatError, arguments: Sequence[str], here: Surroundings | N
 
 
 def _bug(error: Exception, here: Surroundings) -> GemchatError:
+    import traceback
+
+    from gemchat.apikey import own_keys
+    from gemchat.core.secrets import redacted
+    from gemchat.core.visible import visible
+
     said = f"this is a bug in gemchat: {type(error).__name__}"
     try:
         log = here.log()

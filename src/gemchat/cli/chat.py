@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import typer
-from typer.core import TyperGroup, TyperOption
+from typer.core import TyperOption
 
 from gemchat.cli import options
 from gemchat.cli.connections import KeptConnections
 from gemchat.cli.surroundings import Surroundings
+from gemchat.cli.table import COMMANDS, loaded
 from gemchat.config import state_directory
 from gemchat.core.chatline import TALKING, Line, joined, parse
 from gemchat.errors import GemchatError, UsageError
@@ -170,18 +171,11 @@ class Talk:
 
 
 def _language() -> _Language:
-    from gemchat.cli.app import app
-
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    known = group.commands
-    about = {
-        name: (command.help or "").partition("\n")[0] for name, command in known.items() if name != chat.__name__
-    }
+    about = {name: summary for name, (_, summary) in COMMANDS.items() if name != chat.__name__}
     valued = {
         name
         for command in TALKING
-        for option in known[command].params
+        for option in loaded(command).params
         if isinstance(option, TyperOption) and not option.is_flag
         for name in option.opts
     }

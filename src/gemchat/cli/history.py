@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gemchat import exporting, past, report, turnview
 from gemchat.cli import complete, options
 from gemchat.cli.surroundings import Surroundings, opened, settings_of
-from gemchat.core import turns
-from gemchat.core.history import current_path, pending_changes
-from gemchat.core.model import Session
 from gemchat.errors import UsageError, WorkspaceError
+
+if TYPE_CHECKING:
+    from gemchat.core.model import Session
 
 
 def log(
@@ -31,6 +30,9 @@ def log(
 
     * is part of the conversation, o was rewound, x is incomplete.
     """
+    from gemchat import past, turnview
+    from gemchat.core import turns
+
     if search == "":
         raise UsageError("there is nothing to search for", 'For example: gemchat log -S "timeout"')
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
@@ -62,6 +64,8 @@ def show(
     project: options.ProjectRoot = None,
 ) -> None:
     """Show one turn: what was asked, what came back, and the change it proposed."""
+    from gemchat import past, report, turnview
+
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     found = next((entry for entry in past.entries(place.load()) if entry.turn.id == turn), None)
     if found is None:
@@ -83,6 +87,8 @@ def export(
     project: options.ProjectRoot = None,
 ) -> None:
     """Write the conversation as Markdown: questions, answers and changes."""
+    from gemchat import exporting, past, report
+
     view, place = opened(ctx, session=session, root=project)
     conversation = place.load()
     shown = [entry for entry in past.entries(conversation) if entry.in_conversation]
@@ -118,6 +124,9 @@ def rewind(
 
     The turns stay in log, and --to goes back to them.
     """
+    from gemchat import past
+    from gemchat.core.history import current_path, pending_changes
+
     if number is not None and to is not None:
         raise UsageError("say how many turns to drop, or the turn to go --to, not both")
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
@@ -139,6 +148,8 @@ def rewind(
 
 
 def _head(session: Session, number: int | None, to: str | None) -> str | None:
+    from gemchat.core import turns
+
     if to is None:
         try:
             return turns.head_before(session, number or 1)

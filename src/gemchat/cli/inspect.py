@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from gemchat import report
 from gemchat.cli import options
 from gemchat.cli.surroundings import opened
 
@@ -16,6 +15,8 @@ def status(
     project: options.ProjectRoot = None,
 ) -> None:
     """Show the conversation, its files and what the model knows of them."""
+    from gemchat import report
+
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     state = report.overview(place)
     if as_json:

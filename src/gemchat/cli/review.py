@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from gemchat import changes, report
 from gemchat.cli import options
 from gemchat.cli.surroundings import opened, paths_of, settings_of
 from gemchat.errors import UsageError
@@ -30,6 +29,8 @@ def diff(
     project: options.ProjectRoot = None,
 ) -> None:
     """Show what is pending; in a pipe as a patch for git apply."""
+    from gemchat import changes, report
+
     if color not in _COLORS:
         raise UsageError(f"there is no colour mode {color!r}", f"Choose one of: {', '.join(_COLORS)}.")
     view, place = opened(ctx, session=session, root=project, as_json=as_json, color=color)
@@ -61,6 +62,8 @@ def apply(
     project: options.ProjectRoot = None,
 ) -> None:
     """Write what is pending, all files or none."""
+    from gemchat import changes
+
     if (hunks is not None and merge) or (hunks is None and drop_rest):
         raise UsageError("--hunks goes without --merge, and --drop-rest goes with --hunks")
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
@@ -80,6 +83,8 @@ def discard(
     project: options.ProjectRoot = None,
 ) -> None:
     """Drop what is pending; no file is touched."""
+    from gemchat import changes
+
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     view.change(changes.discard(place, paths_of(ctx, place, files)))
 
@@ -91,6 +96,8 @@ def undo(
     project: options.ProjectRoot = None,
 ) -> None:
     """Take back the newest apply."""
+    from gemchat import changes
+
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     view.change(changes.undo(place))
 
@@ -102,6 +109,8 @@ def redo(
     project: options.ProjectRoot = None,
 ) -> None:
     """Repeat the apply that was taken back last."""
+    from gemchat import changes
+
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     view.change(changes.redo(place))
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gemchat.cli import options
 from gemchat.cli.surroundings import Surroundings, opened
-from gemchat.core.model import Session
-from gemchat.diffview import counted
 from gemchat.errors import GemchatError, SessionError
-from gemchat.project import Project
-from gemchat.store import DEFAULT_SESSION, check_name, unknown
-from gemchat.stored import stored
-from gemchat.view import View
+
+if TYPE_CHECKING:
+    from gemchat.core.model import Session
+    from gemchat.project import Project
+    from gemchat.view import View
 
 app = typer.Typer(help="List, use, rename and remove sessions.", invoke_without_command=True)
 
@@ -26,6 +25,8 @@ def new(
     project: options.ProjectRoot = None,
 ) -> None:
     """Start a new conversation in this project and use it from now on."""
+    from gemchat.core.model import Session
+
     view, place = opened(ctx, root=project, as_json=as_json)
     with place.at_rest():
         taken = place.store.names()
@@ -59,6 +60,8 @@ def use(
     project: options.ProjectRoot = None,
 ) -> None:
     """Use another session from now on."""
+    from gemchat.store import DEFAULT_SESSION, unknown
+
     view, place = opened(ctx, root=project, as_json=as_json)
     with place.at_rest():
         if name != DEFAULT_SESSION and not place.store.exists(name):
@@ -76,6 +79,8 @@ def rename(
     project: options.ProjectRoot = None,
 ) -> None:
     """Give a session another name."""
+    from gemchat.store import check_name
+
     view, place = opened(ctx, root=project, as_json=as_json)
     with place.at_rest():
         place.store.rename(old, check_name(name))
@@ -108,6 +113,9 @@ def remove(
 
 def _remove_remote(here: Surroundings, view: View, place: Project, session: Session, *, insecure: bool) -> None:
     """The service first: were the session removed before, nobody would know any more what else to remove."""
+    from gemchat.diffview import counted
+    from gemchat.stored import stored
+
     wanted = here.settings(place.workspace.root, backend="interactions", insecure="true" if insecure else None)
     found = stored(session, here.service(wanted))
     if found.here:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import replace
 
-from gemchat import report
-from gemchat.blobs import Drafts
-from gemchat.chat import Chat
 from gemchat.cli import options
-from gemchat.cli.commands import edit_until
-from gemchat.cli.proposal import Review
 from gemchat.cli.surroundings import Surroundings
-from gemchat.config import Settings
-from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
-from gemchat.core.textfile import canonical
 from gemchat.errors import NotText, UsageError
-from gemchat.prepare import Ask, prepare
-from gemchat.project import Project
-from gemchat.view import View
+
+if TYPE_CHECKING:
+    from gemchat.config import Settings
+    from gemchat.core.model import Mode, NamedText, ReplyFormat, Turn
+    from gemchat.prepare import Ask
+    from gemchat.project import Project
+    from gemchat.view import View
 
 _FORMATS: dict[str, ReplyFormat | None] = {"auto": None, "edits": "edits", "whole": "whole"}
 
@@ -52,6 +47,12 @@ def ask(
     project: options.ProjectRoot = None,
 ) -> None:
     """Answer a question about files."""
+    from msgspec.structs import replace
+
+    from gemchat import report
+    from gemchat.chat import Chat
+    from gemchat.view import View
+
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
     here: Surroundings = ctx.obj
     place = here.project(view, session=session, root=project)
@@ -115,6 +116,13 @@ def edit(
     project: options.ProjectRoot = None,
 ) -> None:
     """Propose a change of files, show it as a diff and keep it pending."""
+    from msgspec.structs import replace
+
+    from gemchat.chat import Chat
+    from gemchat.cli.commands import edit_until
+    from gemchat.cli.proposal import Review
+    from gemchat.view import View
+
     if reply_format not in _FORMATS:
         raise UsageError(f"there is no format {reply_format!r}", f"Choose one of: {', '.join(_FORMATS)}.")
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
@@ -159,6 +167,8 @@ def _settings(
 def _question(
     mode: Mode, prompt: str, chosen: Settings, here: Surroundings, *, stream: bool, restart: bool
 ) -> Ask:
+    from gemchat.prepare import Ask
+
     text, attachments = _prompt_and_attachments(prompt)
     return Ask(
         mode=mode,
@@ -186,6 +196,10 @@ def _with_files(
     encoding: str | None,
     outside: bool,
 ) -> Ask:
+    from msgspec.structs import replace
+
+    from gemchat.core.textfile import canonical
+
     codec = canonical(encoding) if encoding else None
     paths = here.paths(place, files, outside=outside)
     chosen = _context(view, here, place, context, codec, outside=outside) if context else ()
@@ -207,6 +221,8 @@ def _context(
 
 def _prompt_and_attachments(prompt: str) -> tuple[str, tuple[NamedText, ...]]:
     """The prompt is stdin for "-"; otherwise what is piped in goes along as an attachment."""
+    from gemchat.core.model import NamedText
+
     if prompt == "-":
         prompt = _read_stdin()
         attachments: tuple[NamedText, ...] = ()
@@ -235,6 +251,10 @@ def _read_stdin() -> str:
 
 
 def _show_decision(view: View, place: Project, question: Ask) -> None:
+    from gemchat import report
+    from gemchat.blobs import Drafts
+    from gemchat.prepare import prepare
+
     place.store.blobs = Drafts(place.store.blobs)
     prepared = prepare(place, question)
     if view.as_json:

@@ -70,8 +70,12 @@ class Target(Value, frozen=True):
     sha256: str | None = None
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_LONG = ('"currentSource"', '"proposedSource"', '"diff"', '"text"')  # the names of all fields that `lift` moves
+
+
 def to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(value)
 
 
 def user_payload(
@@ -135,6 +139,8 @@ def message(content: Content) -> Message:
 
 def lift(inlined: Message) -> Message:
     """Moves every long text of a one-part message into a raw part; the JSON header then says which."""
+    if not any(name in inlined.parts[0] for name in _LONG):
+        return inlined
     payload = json.loads(inlined.parts[0])
     raw: list[str] = []
 

@@ -7,10 +7,12 @@ characters of a line. `apply_patch(old, unified(old, new)) == new` for all texts
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
+from gemchat.core.anchors import anchors
 from gemchat.core.model import Value
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
@@ -18,7 +20,8 @@ Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
-_EXACT_UP_TO = 100_000  # pairs of lines; beyond it, lines that recur all over are no anchors, or it takes minutes
+_EXACT_UP_TO = 100_000  # pairs of lines; to compare more of them takes minutes
+_STEPS = 500_000  # comparisons that one search for the longest common run may take
 NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -52,13 +55,51 @@ def split_lines(text: str) -> list[str]:
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both."""
     head, tail = _common_ends(old, new)
-    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
-    middle = SequenceMatcher(None, before, after, autojunk=len(before) * len(after) > _EXACT_UP_TO)
     codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
-    codes += [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle.get_opcodes()]
+    codes += _shifted(_between_ends(old[head : len(old) - tail], new[head : len(new) - tail]), head, head)
     if tail:
         codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
     return codes
+
+
+def _between_ends(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """The same for what is between common ends. Where it is long, lines that both have once divide it first."""
+    if len(old) * len(new) <= _EXACT_UP_TO:
+        return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
+    common = anchors(old, new)
+    if not common:
+        return _without_anchors(old, new)
+    codes: list[Opcode] = []
+    a = c = 0
+    for b, d in (*common, (len(old), len(new))):
+        if (a, c) != (b, d):
+            _extend(codes, _shifted(opcodes(old[a:b], new[c:d]), a, c))
+        if b < len(old):
+            _extend(codes, [("equal", b, b + 1, d, d + 1)])
+        a, c = b + 1, d + 1
+    return codes
+
+
+def _without_anchors(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """Lines that recur all over are no help; if what is left would still take too long, all of it is replaced."""
+    often = Counter(new)
+    popular = len(new) // 100 + 1
+    if sum(often[line] for line in old if often[line] <= popular) <= _STEPS:
+        return [*SequenceMatcher(None, old, new).get_opcodes()]
+    return [("replace", 0, len(old), 0, len(new))]
+
+
+def _shifted(codes: Iterable[Opcode], old: int, new: int) -> list[Opcode]:
+    return [(tag, a + old, b + old, c + new, d + new) for tag, a, b, c, d in codes]
+
+
+def _extend(codes: list[Opcode], more: Iterable[Opcode]) -> None:
+    """Adds runs, of which equal ones that touch become one."""
+    for code in more:
+        if codes and code[0] == codes[-1][0] == "equal":
+            tag, a, _, c, _ = codes.pop()
+            code = (tag, a, code[2], c, code[4])  # noqa: PLW2901
+        codes.append(code)
 
 
 def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:

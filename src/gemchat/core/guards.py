@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 
 SHRUNK_TO = 1 / 3
 _LONG_ENOUGH_TO_SHRINK = 12  # lines
@@ -49,12 +50,10 @@ _PHRASES = (
     r"(?:代码|代碼|程式碼|不变|不變|省略|相同|保持|内容|部分|逻辑|实现).*",
     r"(?:此处|此處|以下)?省略.*|(?:代码)?保持不变",
 )
-_PLACEHOLDER = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES), re.IGNORECASE)
-_SURE = re.compile(
+_SURE = (
     r"\brest of\b|remainder of|existing code|unchanged|untouched|unmodified|remains?\b|stays?\b|\bsame as\b"
     r"|omitted|elided|truncated|\bsnip|brevity|code here|goes here|keep the|unverändert|\bbleib|bestehender code"
-    r"|gekürzt|inchang|identique|existante?s?\b|\b(?:suite|reste) d|[\u3040-\u30ff\u4e00-\u9fff]",
-    re.IGNORECASE,
+    r"|gekürzt|inchang|identique|existante?s?\b|\b(?:suite|reste) d|[\u3040-\u30ff\u4e00-\u9fff]"
 )
 _DOTS_ARE_SYNTAX = (".py", ".pyi", ".yaml", ".yml", ".adoc", ".rst")
 _PROSE = (".md", ".rst", ".adoc", ".txt")  # "#" and "*" begin headings and lists there
@@ -93,12 +92,18 @@ def _stands_for_more(line: str, path: str) -> bool:
     if found is None:
         return False
     said = found["said"]
-    if not (_DOTS.search(said) or _SURE.search(said)):
+    if not (_DOTS.search(said) or re.search(_SURE, said, re.IGNORECASE)):
         return False
     words = _DOTS.sub(" ", said).strip(_EDGES)
     if not words:
         return bool(_DOTS.search(said)) and not said.strip(" .…").strip("-=*#")
-    return bool(_PLACEHOLDER.fullmatch(" ".join(words.split())))
+    return bool(_placeholder().fullmatch(" ".join(words.split())))
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    """Compiled when it is needed: that takes longer than most commands."""
+    return re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES), re.IGNORECASE)
 
 
 def _python(text: str) -> str | None:

@@ -24,6 +24,7 @@ Tier: TypeAlias = Literal["exact", "blanks", "indent"]
 TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
 
 
+FIRST_TURN = "first turn"  # the reason of a restart that rewrites nothing
 MARGIN = 2000  # fresh tokens that a restart must save
 
 

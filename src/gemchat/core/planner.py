@@ -17,6 +17,7 @@ from gemchat.core.contents import build_multi_turn_contents, lift, message, to_j
 from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import (
+    FIRST_TURN,
     Backend,
     Comparison,
     FileRef,
@@ -34,7 +35,6 @@ from gemchat.core.proposals import FailedEdit
 from gemchat.core.rewriting import concluded, left_out, past, shown_versions
 from gemchat.core.sources import TextOf, choose, choose_at_restart, targets_of
 
-FIRST_TURN = "first turn"
 HEAVY = 4000  # estimated tokens of attachments from which on a turn goes onto a side branch
 _SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
