@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gemchat.core.graph import graph
 from gemchat.core.model import FIRST_TURN, Comparison, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.turns import all_turns
 from gemchat.core.visible import one_line
 from gemchat.past import Entry
+
+if TYPE_CHECKING:
+    from gemchat.core.planner import Plan
 
 _AGES = ((365 * 86400, "y"), (7 * 86400, "wk"), (86400, "d"), (3600, "h"), (60, "min"))  # seconds, unit
 _PROMPT_WIDTH = 60
@@ -54,6 +58,20 @@ def details(turn: Turn) -> Iterator[str]:
         turn.problem,
     ]
     return (one_line(text, _WIDTH) for text in said if text)
+
+
+def decision_lines(plan: Plan, size: int, tokens: int) -> Iterator[str]:
+    """What would be sent and why; `size` in bytes."""
+    yield f"{plan.route}: {plan.reason}"
+    yield from (f"  {file.path}: {file.source}, {file.reason}" for file in plan.files)
+    if plan.context:
+        yield "  the read-only context goes along"
+    if plan.side:
+        yield "  beside the conversation: the attachments are heavy, and later turns do without them"
+    if plan.comparison:
+        yield f"  {describe_comparison(plan.comparison)}"
+    yield from (f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes)
+    yield f"  {size:,} bytes, about {tokens:,} tokens; nothing was sent"
 
 
 def _detail(turn: Turn) -> Iterator[str]:

@@ -18,15 +18,15 @@ from gemchat.core.model import Change, Turn
 from gemchat.core.visible import harmless_json, visible
 from gemchat.diffview import DiffPrinter, counted, patch_bytes, summary
 from gemchat.errors import GemchatError, OutputLost
-from gemchat.explaining import Explaining
 from gemchat.output import write, write_bytes
 from gemchat.pager import through_pager
-from gemchat.turnview import describe_comparison, describe_sent, describe_usage, details
+from gemchat.turnview import decision_lines, describe_sent, describe_usage, details
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from gemchat.explaining import Explaining
     from gemchat.markdown import MarkdownStream
     from gemchat.prepare import Prepared
 
@@ -46,11 +46,11 @@ class View:
         self._mid_line = False
         self._paging = False
         self._lost: OutputLost | None = None
-        self._explaining = Explaining()
+        self._explaining: Explaining | None = None
 
     def note(self, text: str) -> None:
         """A line about what happens, unless the user wants none."""
-        self._explaining.end()
+        self._end_explaining()
         if not self.quiet:
             write(sys.stderr, f"gemchat: {visible(text)}\n")
 
@@ -88,7 +88,15 @@ class View:
         """A piece of an edit's reply as it arrives: what it explains is shown at once, on a terminal."""
         if not (self.quiet or self.as_json) and sys.stderr.isatty():
             self._stop_waiting()
+            if self._explaining is None:
+                from gemchat.explaining import Explaining
+
+                self._explaining = Explaining()
             self._explaining.feed(piece)
+
+    def _end_explaining(self) -> None:
+        if self._explaining is not None:
+            self._explaining.end()
 
     @contextmanager
     def answer(self, model: str) -> Iterator[None]:
@@ -103,7 +111,7 @@ class View:
                 raise self._lost
         finally:
             self._stop_waiting()
-            self._explaining.end()
+            self._end_explaining()
             if self._markdown is not None:
                 self._markdown.close()
                 self._markdown = None
@@ -137,7 +145,7 @@ class View:
     def explanation(self, text: str) -> None:
         """Why an edit is proposed: beside the result, not part of it."""
         if text and not self.quiet:
-            shown = "" if text == self._explaining.last else f"{visible(text.strip())}\n"
+            shown = "" if self._explaining and text == self._explaining.last else f"{visible(text.strip())}\n"
             write(sys.stderr, f"{shown}\n")
 
     def turn(self, turn: Turn, session: str) -> None:
@@ -149,18 +157,7 @@ class View:
             self.note(f"  {line}")
 
     def decision(self, prepared: Prepared) -> None:
-        plan = prepared.plan
-        lines = [f"{plan.route}: {plan.reason}"]
-        lines += [f"  {file.path}: {file.source}, {file.reason}" for file in plan.files]
-        if plan.context:
-            lines.append("  the read-only context goes along")
-        if plan.side:
-            lines.append("  beside the conversation: the attachments are heavy, and later turns do without them")
-        if plan.comparison:
-            lines.append(f"  {describe_comparison(plan.comparison)}")
-        lines += [f"  told: {outcome.path} was {outcome.outcome}" for outcome in plan.outcomes]
-        lines.append(f"  {prepared.bytes:,} bytes, about {prepared.tokens:,} tokens; nothing was sent")
-        write(sys.stdout, visible("\n".join(lines)) + "\n")
+        self.lines(decision_lines(prepared.plan, prepared.bytes, prepared.tokens))
 
     def diff(self, diffs: Sequence[report.FileDiff], *, patch: bool = False, side_by_side: bool = False) -> None:
         """Numbered hunks on a terminal, elsewhere a patch with the exact bytes of the files."""
@@ -257,8 +254,7 @@ class View:
             self.diff(diffs)
 
     def sessions(self, names: Sequence[str], current: str) -> None:
-        for name in names:
-            write(sys.stdout, f"{'*' if name == current else ' '} {name}\n")
+        self.lines(f"{'*' if name == current else ' '} {name}" for name in names)
 
     def _wait(self, text: str) -> None:
         if self.quiet or self.as_json or not sys.stderr.isatty():
