@@ -63,6 +63,7 @@ def here(gemchat: Gemchat, tmp_path: Path) -> tuple[Gemchat, dict[str, str]]:
         (programs / name).chmod(0o755)
     who = {f"GIT_{kind}_{what}": "a@b" for kind in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environ = {**os.environ, **gemchat.environ, **who, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environ["PYTHONDONTWRITEBYTECODE"] = "1"  # a scripted model edits twice within the second that bytecode knows
     gemchat.write("app.py", "def double(x):\n    return x\n")
     gemchat.write(
         "test_app.py",
