@@ -23,7 +23,8 @@ class MarkdownStream:
         if "\n" in text:
             self._print_finished()
         if self._live is None and self._rest.strip():
-            self._live = self._drawing()
+            self._live = self._drawing()  # known before it hides the cursor, so that it is stopped in any case
+            self._live.start(refresh=True)
 
     def _print_finished(self) -> None:
         finished, self._rest = split_blocks(self._rest)
@@ -40,8 +41,8 @@ class MarkdownStream:
         self._rest = ""
 
     def _drawing(self) -> Live:
-        """Draws the rest at once, and from then on as often as eyes can follow, however many pieces arrive."""
-        live = Live(
+        """Once started it draws the rest, as often as eyes can follow however many pieces arrive."""
+        return Live(
             get_renderable=lambda: Markdown(
                 visible(newest_lines(self._rest, self._console.height)), hyperlinks=False
             ),
@@ -52,8 +53,6 @@ class MarkdownStream:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        live.start(refresh=True)
-        return live
 
     def _stop(self) -> None:
         if self._live is not None:
