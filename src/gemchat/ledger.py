@@ -53,6 +53,7 @@ def ledger(project: Project, ask: Ask) -> Ledger:
     prepared = prepare(project, ask)
     session, now = prepared.session, project.clock()
     turns = history.epoch(history.chain(history.current_path(session)))
+    compared = prepared.plan.comparison
     chain = held_chain(turns, ask.policy, now) if turns else None
     return Ledger(
         session=project.session,
@@ -62,8 +63,8 @@ def ledger(project: Project, ask: Ask) -> Ledger:
         reason=prepared.plan.reason,
         turns=len(turns),
         tokens=chain.tokens if chain else 0,
-        warm_until=turns[-1].at + ask.policy.cache_ttl if chain and chain.warm else None,
-        comparison=prepared.plan.comparison,
+        warm_until=turns[-1].at + ask.policy.cache_ttl if compared and compared.warm else None,
+        comparison=compared,
         cold=_when_cold(chain, prepared),
     )
 

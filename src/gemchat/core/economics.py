@@ -74,14 +74,15 @@ class Chain(Value, frozen=True):
 def compare(chain: Chain, *, payload: int, rewritten: int, policy: Policy) -> Comparison:
     """What the turns up to the horizon cost either way; those after this one follow while the cache is warm."""
     payload, rewritten = round(payload * chain.scale), round(rewritten * chain.scale)
-    first = _prefix(chain.tokens, policy.price) if chain.warm and chain.caching else float(chain.tokens)
+    cached = chain.warm and chain.caching and chain.tokens >= policy.price.floor
+    first = _prefix(chain.tokens, policy.price) if cached else float(chain.tokens)
     continuing = first + payload + _later(chain.tokens + payload, chain, policy)
     restarting = rewritten + _later(rewritten, chain, policy)
     return Comparison(
         chain=chain.tokens,
         payload=payload,
         rewritten=rewritten,
-        warm=chain.warm and chain.caching,
+        warm=cached,
         horizon=policy.horizon,
         continuing=round(continuing),
         restarting=round(restarting),
