@@ -397,7 +397,7 @@ def test_ctrl_c_in_a_turn_keeps_what_came_and_the_conversation(gemchat: Gemchat)
         terminal.type("two\r")
         terminal.answer("Hel", "\x03")
         terminal.type("three\r")
-        terminal.answer("waiting for", "")
+        terminal.answer("tokens sent, waiting", "")
         while len(service.seen) < 3:
             time.sleep(0.05)
         time.sleep(0.2)
