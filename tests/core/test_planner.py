@@ -14,7 +14,7 @@ from gemchat.core.economics import Policy
 from gemchat.core.model import FileRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.rewriting import RECENT_TURNS, REMEMBERED_TURNS
+from gemchat.core.rewriting import REMEMBERED_TURNS, SHOWN_TURNS
 from gemchat.errors import WorkspaceError
 from tests.core.sessions import Script
 from tests.core.strategies import texts
@@ -390,7 +390,7 @@ def test_compaction_always_leaves_one_full_copy_of_each_file(edited: list[str], 
         else (edited[number // 2], payload.get("proposedSource"))
         for number, payload in enumerate(payloads)
     ]
-    recent = {*edited[-RECENT_TURNS:], target}
+    recent = {*edited[-SHOWN_TURNS:], target}
     assert sorted(copy for copy in copies if copy[1]) == sorted((name, texts[name]) for name in recent)
 
 
