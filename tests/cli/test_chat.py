@@ -484,3 +484,19 @@ def test_a_history_that_cannot_be_kept_is_no_obstacle(gemchat: Gemchat) -> None:
     assert terminal.end() == 0
     assert "session   main, 0 turns" in terminal.lines
     assert "Traceback" not in terminal.raw
+
+
+def test_a_history_that_has_grown_large_keeps_its_newer_half(gemchat: Gemchat) -> None:
+    state = Path(gemchat.environ["GEMCHAT_STATE_DIR"])
+    state.mkdir(parents=True, exist_ok=True)
+    history = state / "chat-history"
+    history.write_text("".join(f"\n# 2026-11-30\n+/status {number}\n+second line\n" for number in range(30_000)))
+    terminal = Prompt(gemchat, "chat")
+    terminal.type("\x1b[A\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\r")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    assert "main> /status 29999" in terminal.lines
+    kept = history.read_text()
+    assert 450_000 < len(kept) < 500_000
+    assert kept.startswith("\n# 2026-11-30\n+/status ")
+    assert "+/status 29999\n+second line\n" in kept
