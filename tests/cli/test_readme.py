@@ -93,7 +93,7 @@ def whole(text: str) -> str:
 
 def test_the_tour(here: tuple[Gemchat, dict[str, str]]) -> None:
     gemchat, environ = here
-    checked = "VAT = 20\n\n\ndef net_price(gross):\n    if gross < 0:\n        raise ValueError(MESSAGE)\n    return gross\n"
+    checked = "VAT = 20\n\n\ndef net_price(gross):\n    if gross < 0:\n        raise ValueError(MESSAGE)\n"
     gemchat.write("shop.py", "VAT = 20\n\n\ndef net_price(gross):\n    return gross\n" + "# more\n" * 50)
     ask, refine, change, run, look = blocks("A tour of five minutes")
 

@@ -26,7 +26,6 @@ from gemchat.core.chatline import continues
 from gemchat.core.visible import visible
 from gemchat.output import write
 
-
 _HISTORY_LIMIT = 1_000_000  # bytes, of which the newer half is kept when there are more
 
 
