@@ -253,8 +253,9 @@ class Conversation(RuleBasedStateMachine):
             return
         belief, doubtful, told = self.mine.belief, set(self.mine.doubtful), dict(self.mine.told)
         self.ask(path, attachments=(NamedText(name="log", text=f"{self.word()}\n" * 3000),))
+        self.mine.told = told
         if self.policy.compaction != "always":
-            self.mine.belief, self.mine.doubtful, self.mine.told = belief, doubtful, told
+            self.mine.belief, self.mine.doubtful = belief, doubtful
 
     @rule(restart=st.sampled_from(["", "", "the user wants it"]))
     def follow_up(self, restart: str) -> None:

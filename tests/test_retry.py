@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core.model import Event, Message, Reply, Request, Usage
+from gemchat.core.model import Event, Message, Reply, Request, Thought, Usage
 from gemchat.errors import RequestRefused, Unavailable
 from gemchat.retry import Patience, Policy, Retrying, span, wait_before_next, why_not_again
 
@@ -121,6 +121,12 @@ def test_all_attempts_together_have_a_deadline() -> None:
         send(watch, service)
     assert caught.value.hint.startswith("Gave up after 3 attempts: another one would begin after 120 s.")
     assert service.asked == 3
+
+
+def test_a_thought_is_nothing_of_an_answer_yet() -> None:
+    watch, service = Watch(), Service([Thought(), BUSY], [Thought(), REPLY])
+    assert send(watch, service) == [Thought(), Thought(), REPLY]
+    assert service.asked == 2
 
 
 @pytest.mark.parametrize(

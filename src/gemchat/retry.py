@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
-from gemchat.core.model import Event, Request, Transport
+from gemchat.core.model import Event, Request, Thought, Transport
 from gemchat.errors import Unavailable
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Patience:
             arrived = False
             try:
                 for item in attempt():
-                    arrived = True
+                    arrived = arrived or not isinstance(item, Thought)
                     yield item
             except Unavailable as error:
                 if arrived or not error.passing:

@@ -259,7 +259,7 @@ class Reply(Value, frozen=True):
 
 
 class Thought(Value, frozen=True):
-    """A sign that the model thinks; it says nothing yet."""
+    """A sign that the model thinks: nothing of the answer yet."""
 
 
 Event: TypeAlias = str | Thought | Reply
