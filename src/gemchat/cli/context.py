@@ -53,7 +53,7 @@ def context(
     chosen = here.settings(place.workspace.root, model=model, backend=backend)
     place.store.blobs = Drafts(place.store.blobs)
     next_one = Ask(mode="ask", prompt="", model=chosen.model, backend=chosen.backend, policy=here.policy(chosen))
-    found = ledger(place, replace(next_one, allow_secret=True))  # nothing leaves
+    found = ledger(place, replace(next_one, preview=True))
     if as_json:
         view.json(ledger_json(found))
     else:
