@@ -92,14 +92,16 @@ class Context(RuleBasedStateMachine):
             Chat(self.project, lambda: nullcontext(self.transport)).send(ask)
         recorded = turns.all_turns(self.project.load())[-1]
         (*_, newest) = self.replica.prompts
-        assert recorded.sent.media == tuple(
-            ref for message in newest.messages[-1:] for ref in message.media
-        ), "and nothing else is what the session says"
+        assert recorded.sent.media == tuple(ref for message in newest.messages[-1:] for ref in message.media), (
+            "and nothing else is what the session says"
+        )
         for prompt_heard in self.replica.prompts[heard:]:
             self.shown_once(prompt_heard.messages)
         if recorded.sent.route == "continue" and len(self.replica.prompts) == heard + 1:
             before = self.replica.prompts[:heard]
-            assert any(other.messages == newest.messages[:-2] for other in before), "word for word, image for image"
+            assert any(other.messages == newest.messages[:-2] for other in before), (
+                "word for word, image for image"
+            )
         self.the_context_is_known(newest.messages)
 
     def shown_once(self, messages: tuple[Message, ...]) -> None:

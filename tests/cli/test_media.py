@@ -203,8 +203,7 @@ def test_an_image_is_no_target(gemchat: Gemchat) -> None:
         code, out, err = gemchat(command, "what?", name)
         assert (code, out) == (5, "")
         assert err == (
-            f"gemchat: {name} is a {kind}, not text\n"
-            f"An image or PDF goes along as context: --context {name}\n"
+            f"gemchat: {name} is a {kind}, not text\nAn image or PDF goes along as context: --context {name}\n"
         )
     assert gemchat.requests == []
 

@@ -163,7 +163,12 @@ class TestWhatGoesOut:
         )
 
     def test_lifting_texts_leaves_the_media(self) -> None:
-        payload = {"mode": "ask", "prompt": "p", "currentSource": "x", "secondaryContext": listed([ref()], [ref()])}
+        payload = {
+            "mode": "ask",
+            "prompt": "p",
+            "currentSource": "x",
+            "secondaryContext": listed([ref()], [ref()]),
+        }
         message = Message(role="user", parts=(to_json(payload),), media=(ref(),))
         assert lift(message).media == (ref(),)
         assert len(lift(message).parts) == 2

@@ -92,9 +92,7 @@ def add(
     if as_json:
         view.json(selection_json(chosen) | {"context": list(kept)})
         return
-    view.lines(
-        f"{file.path}  {describe_size(file.mime_type, file.bytes, file.tokens)}" for file in chosen.files
-    )
+    view.lines(f"{file.path}  {describe_size(file.mime_type, file.bytes, file.tokens)}" for file in chosen.files)
     if chosen.files or chosen.left_out:
         tell_size(view, chosen)
     if tree:

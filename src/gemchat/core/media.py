@@ -82,9 +82,7 @@ def described(path: str, data: bytes, model: str) -> MediaRef | None:
         return None
     pages = pdf_pages(data) if kind == PDF else 0
     sha256 = hashlib.sha256(data).hexdigest()
-    return MediaRef(
-        path=path, mime_type=kind, sha256=sha256, bytes=len(data), tokens=_tokens(kind, pages, model)
-    )
+    return MediaRef(path=path, mime_type=kind, sha256=sha256, bytes=len(data), tokens=_tokens(kind, pages, model))
 
 
 def _tokens(kind: str, pages: int, model: str) -> int:
@@ -134,9 +132,7 @@ def listed(media: Iterable[MediaRef], fresh: Sequence[MediaRef]) -> list[dict[st
     def whence(ref: MediaRef) -> dict[str, Any]:
         return {"inline": numbers[ref.sha256]} if ref.sha256 in numbers else {"synchronized": True}
 
-    return [
-        {"path": ref.path, "mimeType": ref.mime_type, "sha256": ref.sha256, **whence(ref)} for ref in media
-    ]
+    return [{"path": ref.path, "mimeType": ref.mime_type, "sha256": ref.sha256, **whence(ref)} for ref in media]
 
 
 def inline_parts(message: Message) -> Iterator[str | MediaRef]:

@@ -26,7 +26,7 @@ _METHODS = ["generateContent", "streamGenerateContent", "countTokens"]
 
 class _Blob(msgspec.Struct, rename="camel"):
     mime_type: str
-    data: bytes
+    data: str
 
 
 class _Part(msgspec.Struct, rename="camel"):

@@ -28,12 +28,12 @@ class _Text(msgspec.Struct, tag="text", tag_field="type"):
 
 
 class _Image(msgspec.Struct, tag="image", tag_field="type"):
-    data: bytes
+    data: str
     mime_type: str
 
 
 class _Document(msgspec.Struct, tag="document", tag_field="type"):
-    data: bytes
+    data: str
     mime_type: str
 
 
