@@ -1,4 +1,4 @@
-"""The read-only context of a turn: texts, images and PDFs, read anew each time; and whether it can be sent at all."""
+"""The read-only context of a turn: texts, images and PDFs, read anew each time; and whether it can be sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gemchat.config import LOCAL_MODEL
 from gemchat.core.media import REQUEST_LIMIT, TITLES, media_of, request_size
-from gemchat.core.model import MediaRef, Message, NamedText, Request, Session
+from gemchat.core.model import MediaRef, NamedText, Request, Session
 from gemchat.core.textfile import UTF_8, decode
 from gemchat.core.tree import OVERVIEW
 from gemchat.errors import FileMissing, TooLarge, UsageError, WorkspaceError
@@ -24,7 +24,7 @@ class Context(NamedTuple):
 def read_context(
     project: Project, session: Session, named: Sequence[str], model: str, encodings: Mapping[str, str]
 ) -> Context:
-    """What the session has and `named`. A file that is gone or unreadable is left out with a note, unless named."""
+    """What the session has and what is `named`. Of the former, what cannot be read is left out with a note."""
     overview = [NamedText(name=OVERVIEW, text=project_overview(project.workspace))] if session.tree else []
     found: list[NamedText | MediaRef] = [*overview]
     for path in dict.fromkeys((*session.context, *named)):
@@ -65,11 +65,11 @@ def check_sendable(request: Request, media: Sequence[MediaRef]) -> None:
         raise TooLarge(
             f"the request would have {size:,} bytes, and {REQUEST_LIMIT:,} is the limit; its largest part is "
             f"{_called(largest)} with {largest.bytes:,} bytes, a third more on its way",
-            _smaller(largest, media, request.messages),
+            _smaller(largest, media),
         )
 
 
-def _smaller(largest: MediaRef, media: Sequence[MediaRef], messages: Sequence[Message]) -> str:
+def _smaller(largest: MediaRef, media: Sequence[MediaRef]) -> str:
     """What is not part of the context any more goes out only because it was said before."""
     if largest.sha256 in {ref.sha256 for ref in media}:
         return f"Take it out of the context: gemchat context rm {largest.path}"

@@ -15,9 +15,9 @@ _SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
 
 class Spent(Value, frozen=True):
-    """One turn. `again` is the same turn asked of a service that remembers nothing: the prompts and answers so far,
-    the images and PDFs shown so far and the full text of its files, none of it cached. Costs are US dollars, None
-    where the price is unknown.
+    """One turn. `again` is the same turn asked of a service that remembers nothing: the prompts, answers, images
+    and PDFs so far and the full text of its files, none of it cached. Costs are US dollars, None where the price
+    is unknown.
     """
 
     turn: str

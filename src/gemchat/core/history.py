@@ -112,7 +112,7 @@ def held_context(turns: Sequence[Turn]) -> str | None:
 
 
 def held_media(turns: Sequence[Turn]) -> dict[str, str]:
-    """The images and PDFs that the model holds after the turns of one epoch: by hash, the turn they went out with."""
+    """The images and PDFs that the model holds after the turns of one epoch: by hash, the turn that sent them."""
     return {ref.sha256: turn.id for turn in turns for ref in turn.sent.media}
 
 

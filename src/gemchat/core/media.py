@@ -1,9 +1,10 @@
 """Images and PDFs of the read-only context: what bytes are one, what they weigh, and how messages carry them.
 
-The header of a message lists every image and PDF of the context with its path, kind and hash. Bytes go out only when
-the conversation does not hold them: a listed file is then `"inline": n`, the n-th that follows the texts, otherwise
-`"synchronized": true`, bytes of that hash which came before. So a change of another context file lists an image
-again, in a line, and does not send it again; only a restart does, once, as it does with texts.
+The header of a message lists every image and PDF of the context with its path, kind and hash. The bytes go out
+only if the conversation does not hold them: then the file is `"inline": n`, the n-th that follows the texts,
+otherwise `"synchronized": true`, the bytes of that hash which came before. So when another file of the context
+changes, an image costs a line and is not sent again, and neither is one that was renamed, or left out for a while.
+A restart sends all of them once more, as it does with texts.
 
 A kind is recognised by the bytes, whatever the name of a file says.
 """
@@ -42,8 +43,8 @@ PAGE_TOKENS = 560
 # ... and before it. There a large image counts as several; the service's own count corrects that afterwards.
 OLD_TOKENS = 258
 
-# Of one request, base64 and texts together. https://ai.google.dev/gemini-api/docs/file-input-methods allows more by
-# now, Vertex AI's clients are documented with this; what is more than that should not be sent again and again.
+# Bytes of one request, base64 and texts together, as documented for inline data in general. By now
+# https://ai.google.dev/gemini-api/docs/file-input-methods allows more; Vertex AI does not for every model.
 REQUEST_LIMIT = 20_000_000
 FILE_LIMIT = REQUEST_LIMIT // 4 * 3  # bytes of one file, which base64 makes a third longer
 

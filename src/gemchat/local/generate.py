@@ -24,9 +24,12 @@ from gemchat.local.mind import Prompt, Refusal
 _METHODS = ["generateContent", "streamGenerateContent", "countTokens"]
 
 
-class _Blob(msgspec.Struct, rename="camel"):
-    mime_type: str
+class _Blob(msgspec.Struct):
+    """The service takes a field's name in both ways of writing; the SDK writes this one with an underscore."""
+
     data: str
+    mime_type: str = ""
+    camel: str = msgspec.field(default="", name="mimeType")
 
 
 class _Part(msgspec.Struct, rename="camel"):
@@ -115,7 +118,8 @@ def _message(content: _Content, model: str) -> Message:
 
 def _received(part: _Part, model: str) -> str | MediaRef:
     if part.inline_data is not None:
-        return received(part.inline_data.data, part.inline_data.mime_type, model)
+        blob = part.inline_data
+        return received(blob.data, blob.camel or blob.mime_type, model)
     if part.text is None:
         raise Refusal("A part needs 'text' or 'inlineData'.")
     return part.text
