@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gemchat.blobs import sha256
 from gemchat.core.media import FILE_LIMIT
 from tests import pictures
 from tests.cli.conftest import Gemchat
+from tests.cli.test_readme import blocks
 
 CONTINUE = 'compaction = "never"\n'
 BACKENDS = pytest.mark.parametrize("backend", ["interactions", "contents"])
@@ -384,3 +386,17 @@ def test_the_log_has_the_size_and_no_name(gemchat: Gemchat) -> None:
     assert size > 50_000
     assert "secret" not in line
     assert hashlib.sha256(b"").hexdigest()[:12] not in line
+
+
+def test_the_commands_of_the_readme(gemchat: Gemchat) -> None:
+    gemchat.write("page.html", "<p>\n")
+    gemchat.write("shot.png", pictures.png())
+    gemchat.write("design.pdf", pictures.pdf(2))
+    gemchat.write("shots/one.png", pictures.png(1))
+    (block,) = blocks("Images and PDFs")
+    for line in block.splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "gemchat"
+        assert gemchat(*arguments).code == 0
+    held = [(item["path"], item["since"]) for item in gemchat("context", "--json").json["media"]]
+    assert held == [("shot.png", "1"), ("design.pdf", None), ("shots/one.png", None)]
