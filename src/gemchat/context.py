@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gemchat.config import LOCAL_MODEL
-from gemchat.core.media import REQUEST_LIMIT, TITLES, media_of, request_size
+from gemchat.core.kinds import TITLES
+from gemchat.core.media import REQUEST_LIMIT, media_of, request_size
 from gemchat.core.model import MediaRef, NamedText, Request, Session
 from gemchat.core.textfile import UTF_8, decode
 from gemchat.core.tree import OVERVIEW

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gemchat.core.media import TITLES
+from gemchat.core.kinds import TITLES
 from gemchat.core.model import Session
 from gemchat.core.visible import one_line, visible
 from gemchat.past import Entry

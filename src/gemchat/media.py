@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gemchat.core.media import FILE_LIMIT, HEAD, described, kind_of
+from gemchat.core.kinds import HEAD, kind_of
+from gemchat.core.media import FILE_LIMIT, described
 from gemchat.core.model import MediaRef
 from gemchat.workspace import Workspace
 

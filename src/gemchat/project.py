@@ -15,7 +15,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from gemchat.core import history
-from gemchat.core.media import HEAD, TITLES, kind_of
+from gemchat.core.kinds import HEAD, TITLES, kind_of
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Session, Turn
 from gemchat.core.textfile import UTF_8, decode
 from gemchat.errors import Ended, NotText, SessionError, TooLarge, WorkspaceError

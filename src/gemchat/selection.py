@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gemchat.core.economics import estimate_tokens
-from gemchat.core.media import FILE_LIMIT, TITLES
+from gemchat.core.kinds import TITLES
+from gemchat.core.media import FILE_LIMIT
 from gemchat.core.model import Value
 from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.core.tree import Listed, overview

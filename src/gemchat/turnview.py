@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gemchat.core.graph import graph
-from gemchat.core.media import TITLES
+from gemchat.core.kinds import TITLES
 from gemchat.core.model import FIRST_TURN, Comparison, MediaRef, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.turns import all_turns
 from gemchat.core.visible import one_line

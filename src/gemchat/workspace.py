@@ -90,9 +90,9 @@ class Workspace:
     def beginning(self, path: str, count: int) -> bytes:
         """The first bytes of a file, none of what is no regular file or cannot be read: `read` says why."""
         location = self._locate(path)
-        if not location.is_file():
-            return b""
         try:
+            if not location.is_file():
+                return b""
             with location.open("rb") as file:
                 return file.read(count)
         except OSError:

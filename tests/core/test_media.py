@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import hashlib
 import zlib
 
@@ -7,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core import media
+from gemchat.core import kinds, media
 from gemchat.core.contents import inline, lift, payload_of, to_json
-from gemchat.core.media import described, inline_parts, joined, kind_of, listed, pdf_pages, unheld
-from gemchat.core.model import MediaRef, Message
+from gemchat.core.kinds import kind_of
+from gemchat.core.media import described, inline_parts, joined, listed, pdf_pages, unheld
+from gemchat.core.model import MediaRef, Message, Request
 from tests import pictures
 
 SUPPORTED = {
@@ -33,13 +35,13 @@ REFS = st.builds(ref, path=st.text(st.characters(exclude_categories=["Cs"])), sh
 class TestAKind:
     @pytest.mark.parametrize(("mime_type", "data"), SUPPORTED.items())
     def test_is_in_the_first_bytes(self, mime_type: str, data: bytes) -> None:
-        assert kind_of(data) == kind_of(data[: media.HEAD]) == mime_type
-        assert mime_type in media.TITLES
+        assert kind_of(data) == kind_of(data[: kinds.HEAD]) == mime_type
+        assert mime_type in kinds.TITLES
 
     def test_every_one_is_named_to_the_user(self) -> None:
-        assert SUPPORTED.keys() == media.TITLES.keys()
-        for title in media.TITLES.values():
-            assert title.removesuffix(" image") in media.SUPPORTED
+        assert SUPPORTED.keys() == kinds.TITLES.keys()
+        for title in kinds.TITLES.values():
+            assert title.removesuffix(" image") in kinds.SUPPORTED
 
     @pytest.mark.parametrize(
         "data",
@@ -93,6 +95,13 @@ class TestTokens:
         assert media.message_bytes(message) == 6 + 2 * 4
         assert media.request_size([message, message]) == 2 * (6 + 2 * 8)
         assert media.media_of([message, message]) == message.media * 2
+
+
+def test_a_request_brings_the_bytes() -> None:
+    """With a last character that only one of the alphabets of base64 has."""
+    data = b"\xff\xff\xff"
+    request = Request(model="m", system="", messages=(), media={"1": data})
+    assert request.base64(ref(sha256="1")) == base64.b64encode(data).decode() == "////"
 
 
 class TestPages:
@@ -161,6 +170,9 @@ class TestWhatGoesOut:
         assert joined("user", [ref("a"), "text", ref("b")]) == Message(
             role="user", parts=("text",), media=(ref(""), ref(""))
         )
+
+    def test_a_line_that_somebody_else_wrote_is_taken_as_it_is(self) -> None:
+        assert joined("user", ['--- inline 1: a"b ---\n', ref("")]).media == (ref('a"b'),)
 
     def test_lifting_texts_leaves_the_media(self) -> None:
         payload = {

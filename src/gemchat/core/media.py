@@ -1,41 +1,27 @@
-"""Images and PDFs of the read-only context: what bytes are one, what they weigh, and how messages carry them.
+"""Images and PDFs of the read-only context: what they weigh, and how messages carry them.
 
 The header of a message lists every image and PDF of the context with its path, kind and hash. The bytes go out
 only if the conversation does not hold them: then the file is `"inline": n`, the n-th that follows the texts,
 otherwise `"synchronized": true`, the bytes of that hash which came before. So when another file of the context
 changes, an image costs a line and is not sent again, and neither is one that was renamed, or left out for a while.
 A restart sends all of them once more, as it does with texts.
-
-A kind is recognised by the bytes, whatever the name of a file says.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from gemchat.core.economics import estimate_tokens
+from gemchat.core.kinds import PDF, kind_of
 from gemchat.core.model import MediaRef, Message
-
-# https://ai.google.dev/gemini-api/docs/image-understanding and /document-processing; GIF is not among them.
-TITLES: Mapping[str, str] = {
-    "image/png": "PNG image",
-    "image/jpeg": "JPEG image",
-    "image/webp": "WebP image",
-    "image/heic": "HEIC image",
-    "image/heif": "HEIF image",
-    "application/pdf": "PDF",
-}
-SUPPORTED = "PNG, JPEG, WebP, HEIC and HEIF images, and PDFs"
-PDF = "application/pdf"
-HEAD = 64  # bytes that tell a kind
 
 # The defaults in https://ai.google.dev/gemini-api/docs/media-resolution, section "Token counts", for Gemini 3 ...
 IMAGE_TOKENS = 1120
@@ -48,32 +34,10 @@ OLD_TOKENS = 258
 REQUEST_LIMIT = 20_000_000
 FILE_LIMIT = REQUEST_LIMIT // 4 * 3  # bytes of one file, which base64 makes a third longer
 
-_BEGINNINGS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"%PDF-", PDF))
-_HEIC = (b"heic", b"heix", b"heim", b"heis")
-_HEIF = (b"mif1", b"msf1")
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PACKED = re.compile(rb"/Type\s*/ObjStm(?![A-Za-z]).{0,300}?stream\r?\n", re.DOTALL)
 _UNPACKED = 64_000_000  # bytes; nothing that unpacks to more is read to its end
 _MARKER = re.compile(r"--- inline (\d+): (.*) ---\n")
-
-
-def kind_of(head: bytes) -> str | None:
-    """The MIME type of a supported image or PDF by its first bytes, `HEAD` of them or more; None for all else."""
-    for beginning, mime_type in _BEGINNINGS:
-        if head.startswith(beginning):
-            return mime_type
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "image/webp"
-    return _heif(head) if head[4:8] == b"ftyp" else None
-
-
-def _heif(head: bytes) -> str | None:
-    """By the brands of the file: the main one, its version, and those it is compatible with."""
-    length = int.from_bytes(head[:4], "big")
-    main, others = head[8:12], head[16 : min(length, HEAD)]
-    if main in _HEIC:
-        return "image/heic"
-    return "image/heif" if main in _HEIF and b"avif" not in others else None
 
 
 def described(path: str, data: bytes, model: str) -> MediaRef | None:
@@ -140,7 +104,7 @@ def inline_parts(message: Message) -> Iterator[str | MediaRef]:
     """What a service is sent: the texts, then each image or PDF after a line that says which it is."""
     yield from message.parts
     for number, ref in enumerate(message.media, 1):
-        yield f"--- inline {number}: {json.dumps(ref.path, ensure_ascii=False)[1:-1]} ---\n"
+        yield f"--- inline {number}: {msgspec.json.encode(ref.path)[1:-1].decode()} ---\n"
         yield ref
 
 
@@ -155,8 +119,16 @@ def joined(role: Literal["user", "model"], parts: Iterable[str | MediaRef]) -> M
         marker = _MARKER.fullmatch(texts[-1]) if texts else None
         if marker:
             texts.pop()
-        media.append(replace(part, path=json.loads(f'"{marker[2]}"') if marker else ""))
+        media.append(replace(part, path=_unescaped(marker[2]) if marker else ""))
     return Message(role=role, parts=tuple(texts), media=tuple(media))
+
+
+def _unescaped(name: str) -> str:
+    """Whatever stands in the line; a name only if it is one that `inline_parts` writes."""
+    try:
+        return msgspec.json.decode(f'"{name}"', type=str)
+    except msgspec.DecodeError:
+        return name
 
 
 def message_tokens(message: Message) -> int:

@@ -8,7 +8,7 @@ Times are Unix seconds; token counts are those of the service unless a name says
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -271,7 +271,7 @@ class Request(Value, frozen=True):
     media: dict[str, bytes] = msgspec.field(default_factory=dict)
 
     def base64(self, ref: MediaRef) -> str:
-        return b64encode(self.media[ref.sha256]).decode()
+        return b2a_base64(self.media[ref.sha256], newline=False).decode()
 
 
 class Reply(Value, frozen=True):

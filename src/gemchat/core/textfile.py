@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from gemchat.core.diff import opcodes
-from gemchat.core.media import SUPPORTED
+from gemchat.core.kinds import SUPPORTED
 from gemchat.core.model import Value
 from gemchat.errors import NotText, UsageError
 

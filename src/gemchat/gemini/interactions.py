@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gemchat.core.media import PDF, inline_parts
+from gemchat.core.kinds import PDF
+from gemchat.core.media import inline_parts
 from gemchat.core.model import MediaRef, Message, Reply, Request, Usage
 from gemchat.errors import ChainLost, GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
 from gemchat.gemini.client import Connection

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from gemchat.core.contents import to_json
-from gemchat.core.media import PDF, inline_parts, joined
+from gemchat.core.kinds import PDF
+from gemchat.core.media import inline_parts, joined
 from gemchat.core.model import MediaRef, Message, Usage, Value
 from gemchat.local.answer import Answer, Desk
 from gemchat.local.inline import received
