@@ -72,7 +72,10 @@ def add(
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
-    """Let files go along with every turn; of directories and globs, those that no ignore file leaves out."""
+    """Let files go along with every turn; of directories and globs, those that no ignore file leaves out.
+
+    Images and PDFs are taken by their names or a glob; a directory stands for its texts.
+    """
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     place.load()
     here: Surroundings = ctx.obj
