@@ -56,6 +56,7 @@ class TestAKind:
             pictures.heif(b"avif", b"mif1", b"heic"),
             pictures.heif(b"mif1", b"miaf", b"avif"),
             pictures.heif(b"isom", b"mp42"),
+            pictures.heif(b"msf1", b"hevc"),
             b"\0\0\0\x18ftyp",
         ],
     )

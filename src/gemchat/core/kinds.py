@@ -17,8 +17,8 @@ SUPPORTED = "PNG, JPEG, WebP, HEIC and HEIF images, and PDFs"
 PDF = "application/pdf"
 HEAD = 64  # bytes that tell a kind
 _BEGINNINGS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"%PDF-", PDF))
-_HEIC = (b"heic", b"heix", b"heim", b"heis")
-_HEIF = (b"mif1", b"msf1")
+_HEIC = (b"heic", b"heix", b"heim", b"heis")  # single images; sequences have other brands, and are not taken
+_HEIF = b"mif1"
 
 
 def kind_of(head: bytes) -> str | None:
@@ -37,4 +37,4 @@ def _heif(head: bytes) -> str | None:
     main, others = head[8:12], head[16 : min(length, HEAD)]
     if main in _HEIC:
         return "image/heic"
-    return "image/heif" if main in _HEIF and b"avif" not in others else None
+    return "image/heif" if main == _HEIF and b"avif" not in others else None
