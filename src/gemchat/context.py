@@ -60,12 +60,11 @@ def check_sendable(request: Request, media: Sequence[MediaRef]) -> None:
             f"Use a Gemini model (--model), or take it out of the context: gemchat context rm {media[0].path}",
         )
     sent = media_of(request.messages)
-    size = request_size(request.messages)
-    if sent and size > REQUEST_LIMIT:
+    if sent and (size := request_size(request.messages)) > REQUEST_LIMIT:
         largest = max(sent, key=lambda ref: ref.bytes)
         raise TooLarge(
             f"the request would have {size:,} bytes, and {REQUEST_LIMIT:,} is the limit; its largest part is "
-            f"{_called(largest)} with {largest.bytes:,} bytes, a third more on its way",
+            f"{_called(largest)} with {largest.bytes:,} bytes, which base64 makes a third longer",
             _smaller(largest, media),
         )
 
