@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core.model import Message, Reply, Request, Usage
+from gemchat.core.model import Event, Message, Reply, Request, Usage
 from gemchat.errors import RequestRefused, Unavailable
 from gemchat.retry import Patience, Policy, Retrying, span, wait_before_next, why_not_again
 
@@ -24,11 +24,11 @@ chances = st.floats(0, 1, exclude_max=True)
 class Service:
     """Answers each request as the script says: events, and perhaps a failure to end them."""
 
-    def __init__(self, *script: Sequence[str | Reply | Exception]) -> None:
+    def __init__(self, *script: Sequence[Event | Exception]) -> None:
         self.script = list(script)
         self.asked = 0
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         self.asked += 1
         for event in self.script.pop(0):
             if isinstance(event, Exception):
@@ -54,7 +54,7 @@ class Watch:
         )
 
 
-def send(watch: Watch, service: Service, policy: Policy = POLICY) -> list[str | Reply]:
+def send(watch: Watch, service: Service, policy: Policy = POLICY) -> list[Event]:
     with Retrying(nullcontext(service), watch.patience(policy)) as transport:
         return list(transport.send(REQUEST))
 
@@ -112,7 +112,7 @@ def test_all_attempts_together_have_a_deadline() -> None:
     watch = Watch()
 
     class Slow(Service):
-        def send(self, request: Request) -> Iterator[str | Reply]:
+        def send(self, request: Request) -> Iterator[Event]:
             watch.now += 50
             return super().send(request)
 
@@ -131,7 +131,7 @@ def test_all_attempts_together_have_a_deadline() -> None:
         [RequestRefused("no")],
     ],
 )
-def test_what_may_have_been_carried_out_is_not_sent_again(failing: list[str | Reply | Exception]) -> None:
+def test_what_may_have_been_carried_out_is_not_sent_again(failing: list[Event | Exception]) -> None:
     watch, service = Watch(), Service(failing, [REPLY])
     with pytest.raises((Unavailable, RequestRefused)) as caught:
         send(watch, service)

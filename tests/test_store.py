@@ -131,6 +131,14 @@ def test_a_newer_schema_is_refused_and_kept(store: Store) -> None:
     assert session_file(store).read_bytes() == newer
 
 
+def test_a_newer_schema_may_have_fields_of_another_kind(store: Store) -> None:
+    saved(store)
+    document = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 2')
+    session_file(store).write_bytes(document.replace(b'"journal": [', b'"journal": "elsewhere", "turns": ['))
+    with pytest.raises(SessionTooNew):
+        store.load("main")
+
+
 def test_a_session_that_cannot_be_read_is_an_error_of_its_own(store: Store) -> None:
     saved(store)
     session_file(store).unlink()

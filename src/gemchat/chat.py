@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 from gemchat.core import guards, proposals
 from gemchat.core.model import (
+    Event,
     FileChange,
     FileRef,
     Remote,
     Reply,
     Sent,
+    Thought,
     Transport,
     Turn,
 )
@@ -50,11 +52,15 @@ class _Received(NamedTuple):
 
 @dataclass(frozen=True)
 class Chat:
-    """`connect` is called only when something is about to be sent; `on_text` gets an answer as it arrives."""
+    """`connect` is called only when something is about to be sent; `on_text` gets an answer as it arrives.
+
+    `progress` is told in a few words what is waited for while nothing arrives.
+    """
 
     project: Project
     connect: Callable[[], AbstractContextManager[Transport]]
     on_text: Callable[[str], None] = field(default=lambda _: None)
+    progress: Callable[[str], None] = field(default=lambda _: None)
 
     def send(self, ask: Ask) -> Turn:
         """One turn from question to record. An edit reply that cannot be used is sent back once.
@@ -89,6 +95,7 @@ class Chat:
 
     def _converse(self, transport: Transport, prepared: Prepared) -> _Received:
         arrived: list[str] = []
+        self.progress(f"about {prepared.tokens:,} tokens sent, waiting")
         try:
             turn, repair = self._complete(prepared, self._receive(transport.send(prepared.request), arrived))
         except BaseException as error:
@@ -97,10 +104,13 @@ class Chat:
             raise
         return _Received(self._record(prepared, turn), repair)
 
-    def _receive(self, events: Iterator[str | Reply], arrived: list[str]) -> Reply:
+    def _receive(self, events: Iterator[Event], arrived: list[str]) -> Reply:
         for event in events:
             if isinstance(event, Reply):
                 return event
+            if isinstance(event, Thought):
+                self.progress("thinking")
+                continue
             arrived.append(event)
             self.on_text(event)
         raise Unavailable("the service ended the answer without completing it")

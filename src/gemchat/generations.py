@@ -91,21 +91,29 @@ def encode(session: Session) -> bytes:
 def decode(data: bytes, path: Path) -> Session:
     """A session that parses and makes sense as a whole. Raises SessionCorrupt and SessionTooNew."""
     try:
-        schema = msgspec.json.decode(data, type=_Schema).schema
-        if schema > SCHEMA:
-            raise SessionTooNew(
-                f"{path} was written by a newer gemchat (schema {schema}, this one knows {SCHEMA})",
-                "Update gemchat, or set GEMCHAT_STATE_DIR to another directory.",
-            )
-        if schema < 1:
-            raise SessionCorrupt(f"there never was a schema {schema}")
-        session = msgspec.json.decode(data, type=_Document).session
+        try:
+            document = msgspec.json.decode(data, type=_Document)
+        except msgspec.ValidationError:  # what another schema looks like is not known here
+            _check(msgspec.json.decode(data, type=_Schema).schema, path)
+            raise
+        _check(document.schema, path)
+        session = document.session
         history.current_path(session)
         history.undo_stack(session)
         history.pending_changes(session)
     except (msgspec.DecodeError, ValueError, LookupError, RecursionError) as error:
         raise SessionCorrupt(str(error)) from None
     return session
+
+
+def _check(schema: int, path: Path) -> None:
+    if schema > SCHEMA:
+        raise SessionTooNew(
+            f"{path} was written by a newer gemchat (schema {schema}, this one knows {SCHEMA})",
+            "Update gemchat, or set GEMCHAT_STATE_DIR to another directory.",
+        )
+    if schema < 1:
+        raise SessionCorrupt(f"there never was a schema {schema}")
 
 
 def read_bytes(path: Path) -> bytes | None:

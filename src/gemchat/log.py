@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gemchat.atomic import private_directory
 from gemchat.core.media import message_bytes
-from gemchat.core.model import Backend, Reply, Request, Transport
+from gemchat.core.model import Backend, Event, Reply, Request, Transport
 
 LIMIT = 500_000  # bytes, after which a new file is begun
 
@@ -51,7 +51,7 @@ class _Logged:
         self._backend = backend
         self._log = log
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         result = "abandoned"
         try:
             for event in self._transport.send(request):

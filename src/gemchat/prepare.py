@@ -180,7 +180,7 @@ def check_secrets(newest: Message, own_keys: tuple[str, ...]) -> None:
         more = f"; and {len(found) - _NAMED_LEAKS} more" if len(found) > _NAMED_LEAKS else ""
         raise SecretFound(
             f"this must not leave unnoticed, so nothing was sent: {places}{more}",
-            "Take it out, or send it all the same, this once: --allow-secret",
+            "Take it out; ask and edit send it all the same, this once, with --allow-secret",
         )
 
 

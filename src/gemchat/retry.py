@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
-from gemchat.core.model import Reply, Request, Transport
+from gemchat.core.model import Event, Request, Transport
 from gemchat.errors import Unavailable
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class Retrying:
     patience: Patience
     _transport: Transport = field(init=False, repr=False)
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         return self.patience.tried(lambda: self._transport.send(request))
 
     def __enter__(self) -> Self:

@@ -6,7 +6,6 @@ pipe results go out as they are. Rich is loaded when something is drawn on a ter
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,11 +23,11 @@ from gemchat.turnview import decision_lines, describe_sent, describe_usage, deta
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
 
     from gemchat.explaining import Explaining
     from gemchat.markdown import MarkdownStream
     from gemchat.prepare import Prepared
+    from gemchat.waiting import Waiting
 
 _PAST = {"applied": "applied", "discarded": "discarded", "undone": "undone", "redone": "applied again"}
 
@@ -42,7 +41,8 @@ class View:
         self.as_json = as_json
         self._color = color
         self._markdown: MarkdownStream | None = None
-        self._status: Status | None = None
+        self._waiting: Waiting | None = None
+        self._model = ""
         self._mid_line = False
         self._paging = False
         self._lost: OutputLost | None = None
@@ -86,12 +86,11 @@ class View:
 
     def explain(self, piece: str) -> None:
         """A piece of an edit's reply as it arrives: what it explains is shown at once, on a terminal."""
-        if not (self.quiet or self.as_json) and sys.stderr.isatty():
-            self._stop_waiting()
+        if self._shows_progress:
             if self._explaining is None:
                 from gemchat.explaining import Explaining
 
-                self._explaining = Explaining()
+                self._explaining = Explaining(self.progress)
             self._explaining.feed(piece)
 
     def _end_explaining(self) -> None:
@@ -104,7 +103,8 @@ class View:
 
         An answer that cannot be written is an error afterwards: by then it is in the session and can be shown.
         """
-        self._wait(f"waiting for {model} …")
+        self._model = model
+        self.progress("connecting")
         try:
             yield
             if self._lost is not None:
@@ -119,19 +119,23 @@ class View:
                 write(sys.stdout, "\n")
                 self._mid_line = False
 
+    def progress(self, words: str) -> None:
+        """Shows on a terminal what the turn waits for; no words take it away again."""
+        if not words:
+            self._stop_waiting()
+        elif self._shows_progress:
+            if self._waiting is None:
+                from gemchat.waiting import Waiting
+
+                self._waiting = Waiting()
+            self._waiting.say(f"{self._model}: {words} …")
+
     def pause(self, seconds: float, sleep: Callable[[float], None]) -> None:
-        """Waits; where a terminal shows that something is waited for, it counts down."""
-        status = self._status
-        if status is None:
+        """Sleeps; where a terminal shows that something is waited for, it counts down."""
+        if self._waiting is None:
             sleep(seconds)
-            return
-        waiting = status.status
-        for left in range(math.ceil(seconds), 0, -1):
-            status.update(f"trying again in {left} s …")
-            step = min(1.0, seconds)
-            sleep(step)
-            seconds -= step
-        status.update(waiting)
+        else:
+            self._waiting.pause(seconds, sleep)
 
     def output(self, data: bytes) -> None:
         """What a command of the user's prints, as it is: a result."""
@@ -256,20 +260,13 @@ class View:
     def sessions(self, names: Sequence[str], current: str) -> None:
         self.lines(f"{'*' if name == current else ' '} {name}" for name in names)
 
-    def _wait(self, text: str) -> None:
-        if self.quiet or self.as_json or not sys.stderr.isatty():
-            return
-        from rich.console import Console
-        from rich.status import Status
-        from rich.text import Text
-
-        self._status = Status(Text(visible(text)), console=Console(stderr=True, markup=False, highlight=False))
-        self._status.start()
+    @property
+    def _shows_progress(self) -> bool:
+        return not (self.quiet or self.as_json) and sys.stderr.isatty()
 
     def _stop_waiting(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        if self._waiting is not None:
+            self._waiting.stop()
 
     def _on_terminal(self) -> bool:
         return self._paging or sys.stdout.isatty()

@@ -397,7 +397,7 @@ def test_ctrl_c_in_a_turn_keeps_what_came_and_the_conversation(gemchat: Gemchat)
         terminal.type("two\r")
         terminal.answer("Hel", "\x03")
         terminal.type("three\r")
-        terminal.answer("waiting for", "")
+        terminal.answer("tokens sent, waiting", "")
         while len(service.seen) < 3:
             time.sleep(0.05)
         time.sleep(0.2)
@@ -484,3 +484,19 @@ def test_a_history_that_cannot_be_kept_is_no_obstacle(gemchat: Gemchat) -> None:
     assert terminal.end() == 0
     assert "session   main, 0 turns" in terminal.lines
     assert "Traceback" not in terminal.raw
+
+
+def test_a_history_that_has_grown_large_keeps_its_newer_half(gemchat: Gemchat) -> None:
+    state = Path(gemchat.environ["GEMCHAT_STATE_DIR"])
+    state.mkdir(parents=True, exist_ok=True)
+    history = state / "chat-history"
+    history.write_text("".join(f"\n# 2026-11-30\n+/status {number}\n+second line\n" for number in range(30_000)))
+    terminal = Prompt(gemchat, "chat")
+    terminal.type("\x1b[A\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\r")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    assert "main> /status 29999" in terminal.lines
+    kept = history.read_text()
+    assert 450_000 < len(kept) < 510_000
+    assert kept.startswith("\n# 2026-11-30\n+/status ")
+    assert "+/status 29999\n+second line\n" in kept

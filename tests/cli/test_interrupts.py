@@ -165,7 +165,7 @@ def test_a_terminal_is_left_as_it_was(gemchat: Gemchat, service: Service, where:
         encoding="utf-8",
         timeout=30,
     )
-    process.expect({"connect": "waiting for", "stream": "Hel", "retry": "trying again in 4"}[where])
+    process.expect({"connect": "tokens sent, waiting", "stream": "Hel", "retry": "trying again in 4"}[where])
     shown = process.before + process.after
     if where == "connect":
         assert service.holding.wait(30)

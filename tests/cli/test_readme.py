@@ -91,6 +91,41 @@ def whole(text: str) -> str:
     return json.dumps({"explanation": "", "proposedSource": text})
 
 
+def test_the_tour(here: tuple[Gemchat, dict[str, str]]) -> None:
+    gemchat, environ = here
+    checked = "VAT = 20\n\n\ndef net_price(gross):\n    if gross < 0:\n        raise ValueError(MESSAGE)\n"
+    gemchat.write("shop.py", "VAT = 20\n\n\ndef net_price(gross):\n    return gross\n" + "# more\n" * 50)
+    ask, refine, change, run, look = blocks("A tour of five minutes")
+
+    def walk(script: str, *replies: str) -> str:
+        gemchat.mind.replies = list(replies)
+        done = sh(gemchat, environ, script)
+        assert (done.returncode, gemchat.mind.replies) == (0, []), done.stderr
+        return done.stderr
+
+    said = walk(ask, "It returns it.", "The same.").splitlines()
+    assert "shop.py sent in full" in said[0]
+    assert "shop.py not sent" in said[1]
+    first, second = (whole(checked.replace("MESSAGE", text) + "# more\n" * 50) for text in ('"no"', "gross"))
+    assert walk(refine, first, second).count("shop.py not sent") == 2
+    assert "raise ValueError(gross)" in (gemchat.root / "shop.py").read_text()
+    assert "shop.py sent as a diff" in walk(change, "Yes.")
+    applied = (gemchat.root / "shop.py").read_text()
+    assert applied.startswith("VAT = 19\n")
+    gemchat.write(
+        "test_app.py",
+        "import unittest\nfrom shop import VAT\n\n\nclass Test(unittest.TestCase):\n"
+        "    def test(self):\n        self.assertEqual(VAT, 7)\n",
+    )
+    failing, *passing = run.splitlines(keepends=True)
+    assert sh(gemchat, environ, failing).returncode == 1
+    walk("".join(passing), whole(applied.replace("19", "7")))
+    assert "FAIL" in str(gemchat.mind.belief.newest["attachments"])
+    assert (gemchat.root / "shop.py").read_text() == applied, "undone"
+    walk(look)
+    assert gemchat("status", "--json").json["session"] == "refactoring"
+
+
 def test_the_hook_stops_a_commit(here: tuple[Gemchat, dict[str, str]]) -> None:
     gemchat, environ = here
     (hook,) = blocks("Review before each commit")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.conftest import Gemchat
 from tests.cli.screens import PLAIN, Terminal
+from tests.gemini.loopback import Service, as_events
+from tests.gemini.script import events
 
 LONG = "".join(f"line {number}\n" for number in range(100))
 CODE = 'def greet(name):\n    """Say hello."""\n    print("hello", name)  # politely\n    return None\n'
@@ -32,6 +36,14 @@ app.py
 54 54  line 53
 
 +1 −1 in 1 file"""
+
+
+@pytest.fixture
+def service(gemchat: Gemchat) -> Iterator[Service]:
+    """A scripted service in the place of the model."""
+    with Service() as running:
+        gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = running.url
+        yield running
 
 
 def editor(directory: Path, script: str) -> dict[str, str]:
@@ -69,6 +81,37 @@ def test_a_proposal_under_review(gemchat: Gemchat, width: int, environ: dict[str
     assert "pending; write it with: gemchat apply" in joined
     assert terminal.styled == (environ == {})
     assert file.read_text() == LONG
+
+
+@pytest.mark.parametrize("width", [20, 40, 200])
+def test_what_a_turn_waits_for(gemchat: Gemchat, service: Service, width: int) -> None:
+    """On one line, however narrow the terminal, and nothing of it stays."""
+    service.enqueue(replace(as_events(events("Hello.")), pause=0.5))
+    terminal = Terminal(gemchat, "ask", "well?", width=width, environ={"GEMCHAT_MODEL": "gem"})
+    for words in ("gem: connecting", r"gem: about \d", "gem: thinking"):
+        terminal.answer(words, "")
+        assert len(terminal.lines) == 1
+    assert terminal.end() == 0
+    assert "\n".join(terminal.lines).startswith("Hello.\ngemchat: main,")
+    assert "\x1b[?25l" in terminal.raw, "the cursor was hidden"
+    assert terminal.raw.rfind("\x1b[?25h") > terminal.raw.rfind("\x1b[?25l")
+
+
+def test_what_an_edit_waits_for(gemchat: Gemchat, service: Service) -> None:
+    """The explanation is there to be read while the change is written below it."""
+    gemchat.write("app.py", LONG)
+    change = json.dumps({"edits": [{"search": "line 50\n", "replace": "fifty\n"}]})[1:]
+    service.enqueue(replace(as_events(events('{"explanation":', '"Words', '.",', change)), pause=0.5))
+    terminal = Terminal(gemchat, "edit", "words", "app.py")
+    terminal.answer(r"writing the change, about 3 tokens", "")
+    terminal.answer(r"Words", "")
+    assert terminal.lines == ["Words"]
+    terminal.answer(r"writing the change, about [12]\d tokens", "")
+    assert terminal.lines[0] == "Words."
+    terminal.answer(REVIEW, "a")
+    assert terminal.end() == 0
+    assert terminal.lines[:2] == ["Words.", ""]
+    assert "writing" not in "\n".join(terminal.lines)
 
 
 @pytest.mark.parametrize("environ", [{}, PLAIN], ids=["colour", "plain"])

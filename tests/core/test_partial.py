@@ -20,6 +20,8 @@ def test_the_pieces_add_up_however_the_reply_is_cut(explanation: str, ascii_only
     partial = PartialExplanation()
     said = [partial.feed(piece) for piece in pieces(reply, cuts)]
     assert "".join(said) == explanation
+    assert partial.ended
+    assert partial.feed('{"explanation":"again"}') == ""
 
 
 @pytest.mark.parametrize(
@@ -33,5 +35,7 @@ def test_it_comes_as_soon_as_it_can() -> None:
     partial = PartialExplanation()
     assert partial.feed('{"explanation":"It says \\') == "It says "
     assert partial.feed('"hi\\ud83d') == '"hi'
+    assert not partial.ended
     assert partial.feed('\\ude00"') == "\U0001f600"
+    assert partial.ended
     assert partial.feed(',"edits":[{"search":"more') == ""

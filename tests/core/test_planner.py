@@ -14,7 +14,7 @@ from gemchat.core.economics import Policy
 from gemchat.core.model import FileRef, MediaRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.rewriting import RECENT_TURNS
+from gemchat.core.rewriting import REMEMBERED_TURNS, SHOWN_TURNS
 from gemchat.errors import WorkspaceError
 from tests.core.sessions import Script
 from tests.core.strategies import texts
@@ -447,8 +447,22 @@ def test_compaction_always_leaves_one_full_copy_of_each_file(edited: list[str], 
         else (edited[number // 2], payload.get("proposedSource"))
         for number, payload in enumerate(payloads)
     ]
-    recent = {*edited[-RECENT_TURNS:], target}
+    recent = {*edited[-SHOWN_TURNS:], target}
     assert sorted(copy for copy in copies if copy[1]) == sorted((name, texts[name]) for name in recent)
+
+
+def test_a_very_long_conversation_is_rewritten_from_its_newest_turns() -> None:
+    script = Script()
+    script.turn(prompt="a forgotten question", files={"a": LONG})
+    script.turn(prompt="the first remembered question", files={"b": "B"})
+    for _ in range(REMEMBERED_TURNS - 1):
+        script.turn(files={"b": "B"})
+    decision = decided(script, wish(a=LONG), compaction="always")
+    prompts = [payload_of(message)["prompt"] for message in decision.messages[::2]]
+    assert len(prompts) == REMEMBERED_TURNS + 1
+    assert prompts[0] == "the first remembered question"
+    assert newest(decision)["carryover"] == ["Earlier turns that are left out: 1."]
+    assert newest(decision)["currentSource"] == LONG, "the turn that had it is not shown"
 
 
 def test_an_outcome_told_beside_the_conversation_is_told_again() -> None:

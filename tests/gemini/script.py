@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gemchat.core.model import Message, Reply, Request, Transport, Usage
+from gemchat.core.model import Message, Reply, Request, Thought, Transport, Usage
 from gemchat.errors import GemchatError
 
 KEY = "AIza-not-a-real-key-0123456789"
@@ -45,7 +45,8 @@ WHOLE = replace(REQUEST, stream=False)
 
 def collect(transport: Transport, request: Request) -> tuple[list[str], Reply]:
     """The texts as they came, and the reply that must be the last thing to come."""
-    *texts, reply = list(transport.send(request))
+    *events, reply = list(transport.send(request))
+    texts = [event for event in events if not isinstance(event, Thought)]
     assert all(isinstance(text, str) for text in texts)
     assert isinstance(reply, Reply)
     return [str(text) for text in texts], reply
@@ -55,7 +56,7 @@ def failure(transport: Transport, request: Request) -> tuple[list[str], GemchatE
     """The texts that came before the error; whatever the error is, it must be fit to be shown."""
     texts: list[str] = []
     with pytest.raises(GemchatError) as caught:
-        texts.extend(str(event) for event in transport.send(request))
+        texts.extend(str(event) for event in transport.send(request) if not isinstance(event, Thought))
     assert_fit_to_show(caught.value)
     return texts, caught.value
 

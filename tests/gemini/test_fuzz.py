@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gemchat.core.model import Backend, Reply
+from gemchat.core.model import Backend, Event, Reply, Thought
 from gemchat.errors import NoUsableReply, RejectedKey, RequestRefused, Unavailable
 
 from .conftest import AnyTransport, Open
@@ -94,7 +94,7 @@ def only_documented(transport: AnyTransport, service: Service, answer: Answer, s
     """All text that is said to be complete was also given out before, in the same words."""
     service.forget()
     service.enqueue(answer)
-    heard: list[str | Reply] = []
+    heard: list[Event] = []
     try:
         heard.extend(transport.send(replace(REQUEST, stream=stream)))
     except DOCUMENTED as error:
@@ -102,7 +102,7 @@ def only_documented(transport: AnyTransport, service: Service, answer: Answer, s
         return
     *texts, reply = heard
     assert isinstance(reply, Reply)
-    assert reply.text == "".join(map(str, texts))
+    assert reply.text == "".join(str(text) for text in texts if not isinstance(text, Thought))
     assert reply.text.encode()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gemchat.core.model import Request
+from gemchat.core.model import Request, Thought
 from gemchat.errors import (
     ChainLost,
     GemchatError,
@@ -130,6 +130,13 @@ def test_content_merges_plain_text_and_keeps_signed_parts_apart(
             {"thoughtSignature": "BBBB"},
         ],
     }
+
+
+def test_a_thought_is_a_sign_of_life(service: Service, contents: ContentsTransport) -> None:
+    thought = chunk({"text": "hmm", "thought": True})
+    service.enqueue(as_events([thought, thought, chunk({"text": "ok"}, finish="STOP")]))
+    *events, _ = contents.send(REQUEST)
+    assert events == [Thought(), Thought(), "ok"]
 
 
 def test_a_signed_thought_is_kept_and_not_spoken(service: Service, contents: ContentsTransport) -> None:

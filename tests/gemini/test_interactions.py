@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gemchat.core.model import Request
+from gemchat.core.model import Reply, Request, Thought
 from gemchat.errors import (
     ChainLost,
     GemchatError,
@@ -95,8 +95,9 @@ def test_streamed_text_comes_in_pieces_and_thoughts_do_not(
     service: Service, interactions: InteractionsTransport
 ) -> None:
     service.enqueue(as_events(events("Hel", "lo")))
-    pieces, reply = collect(interactions, REQUEST)
-    assert pieces == ["Hel", "lo"]
+    *pieces, reply = interactions.send(REQUEST)
+    assert pieces == [Thought(), "Hel", "lo"]
+    assert isinstance(reply, Reply)
     assert (reply.text, reply.interaction, reply.usage, reply.content) == ("Hello", "v1_a", USED, None)
 
 

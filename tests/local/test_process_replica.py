@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from gemchat.core.economics import Policy
-from gemchat.core.model import Backend, Reply, Request, Transport
+from gemchat.core.model import Backend, Event, Reply, Request, Transport
 from gemchat.gemini import connect
 from gemchat.local import process
 from gemchat.local.belief import Belief
@@ -65,7 +65,7 @@ class DistantServer:
         self._transport = transport
         self._interactions: set[str] = set()
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         for item in self._transport.send(request):
             if isinstance(item, Reply) and item.interaction:
                 self._interactions.add(item.interaction)

@@ -20,11 +20,13 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from gemchat.atomic import private_directory
+from gemchat.atomic import private_directory, write_atomically
 from gemchat.cli.suggest import Suggestions
 from gemchat.core.chatline import continues
 from gemchat.core.visible import visible
 from gemchat.output import write
+
+_HISTORY_LIMIT = 1_000_000  # bytes, of which the newer half is kept when there are more
 
 
 class Prompt:
@@ -105,6 +107,7 @@ class _History(FileHistory):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
             os.fchmod(descriptor, 0o600)
             os.close(descriptor)
+            _shorten(path)
         super().__init__(str(path))
 
     def load_history_strings(self) -> Iterable[str]:
@@ -116,3 +119,10 @@ class _History(FileHistory):
     def store_string(self, string: str) -> None:
         with suppress(OSError):
             super().store_string(string.encode("utf-8", "replace").decode())
+
+
+def _shorten(path: Path) -> None:
+    """Drops the older half of a history that has grown large, in whole entries. Raises OSError."""
+    if path.stat().st_size > _HISTORY_LIMIT:
+        _, begin, newer = path.read_bytes()[-_HISTORY_LIMIT // 2 :].partition(b"\n\n# ")
+        write_atomically(path, begin[1:] + newer, mode=0o600)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gemchat.cli.connections import Connections
+from gemchat.errors import OutsideProject
 
 if TYPE_CHECKING:
     import typer
@@ -102,9 +103,15 @@ class Surroundings:
 
     def paths(self, project: Project, names: list[str] | None, *, outside: bool = False) -> tuple[str, ...]:
         """Project paths of files as the user named them, each once; what the session allows may be outside."""
-        if names:
-            project.load()
-        named = (project.workspace.relative(name, self.directory, outside=outside) for name in names or ())
+
+        def relative(name: str) -> str:
+            return project.workspace.relative(name, self.directory, outside=outside)
+
+        try:
+            named = [relative(name) for name in names or ()]
+        except OutsideProject:
+            project.load()  # what it allowed is allowed again
+            named = [relative(name) for name in names or ()]
         return tuple(dict.fromkeys(named))
 
     @property

@@ -64,7 +64,7 @@ def ask(
     question = replace(question, allow_secret=allow_secret)
     pages = (pager or chosen.pager) and view.pages
     shown = (lambda _: None) if pages else view.stream
-    chat = Chat(place, lambda: here.connect(chosen, view), on_text=shown)
+    chat = Chat(place, lambda: here.connect(chosen, view), on_text=shown, progress=view.progress)
     if dry_run:
         return _show_decision(view, place, question)
     with view.answer(chosen.model):
@@ -134,7 +134,7 @@ def edit(
     question = _question("edit", prompt, chosen, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
-    chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.explain)
+    chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.explain, progress=view.progress)
 
     def send(wanted: Ask) -> Turn:
         with view.answer(chosen.model):

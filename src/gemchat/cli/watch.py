@@ -162,6 +162,10 @@ class _Turns(NamedTuple):
 
     def _send(self, question: Ask, on_text: Callable[[str], None] = lambda _: None) -> Turn:
         with self.view.answer(self.chosen.model):
-            return Chat(self.place, lambda: self.here.connect(self.chosen, self.view), on_text=on_text).send(
-                question
+            chat = Chat(
+                self.place,
+                lambda: self.here.connect(self.chosen, self.view),
+                on_text=on_text,
+                progress=self.view.progress,
             )
+            return chat.send(question)

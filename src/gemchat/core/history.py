@@ -123,14 +123,15 @@ def pending_changes(session: Session) -> dict[str, FileChange]:
     """
     pending: dict[str, FileChange] = {}
     for entry in session.journal:
-        if isinstance(entry, Turn):
-            pending.update({change.path: change for change in entry.proposal})
-            back = [change.path for change in entry.proposal if change.after == change.before]
-            for path in back:
-                del pending[path]
-        else:
+        if isinstance(entry, Change):
             for change in entry.files:
                 _settle(pending, entry, change)
+            continue
+        for change in entry.proposal:
+            if change.after == change.before:
+                pending.pop(change.path, None)
+            else:
+                pending[change.path] = change
     return pending
 
 
@@ -211,10 +212,12 @@ def encodings(session: Session) -> dict[str, str]:
     """The encoding of every version that was sent, proposed or chosen, by its hash; the latest word counts."""
     named: dict[str, str] = {}
     for entry in session.journal:
-        if isinstance(entry, Turn):
-            named.update({file.sha256: file.encoding for file in entry.sent.files if file.sha256})
-        changed = entry.proposal if isinstance(entry, Turn) else entry.files
-        named.update({change.after: change.encoding for change in changed if change.after})
+        for file in entry.sent.files if isinstance(entry, Turn) else ():
+            if file.sha256:
+                named[file.sha256] = file.encoding
+        for change in entry.proposal if isinstance(entry, Turn) else entry.files:
+            if change.after:
+                named[change.after] = change.encoding
     return named
 
 

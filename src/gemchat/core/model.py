@@ -283,10 +283,17 @@ class Reply(Value, frozen=True):
     content: str | None = None
 
 
+class Thought(Value, frozen=True):
+    """A sign that the model thinks; it says nothing yet."""
+
+
+Event: TypeAlias = str | Thought | Reply
+
+
 class Transport(Protocol):
-    """Sends a request; yields the text as it comes and, once and last, the complete reply.
+    """Sends a request; yields signs of thought, the text as it comes and, once and last, the complete reply.
 
     Anything but a complete, unblocked answer raises from the error tree, after the text that did arrive.
     """
 
-    def send(self, request: Request) -> Iterator[str | Reply]: ...
+    def send(self, request: Request) -> Iterator[Event]: ...

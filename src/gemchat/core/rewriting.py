@@ -11,16 +11,19 @@ from gemchat.core.sources import TextOf
 from gemchat.core.visible import one_line
 
 RECENT_TURNS = 8
+SHOWN_TURNS = 3  # whose files are shown; of more of them, most would be paid for and not asked about again
+REMEMBERED_TURNS = 500  # at about a hundred tokens each, a part of what models read that pays for itself
 SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
 _SHORT_PROMPT = 200
 _CONCLUSION = 600
 
 
 def past(session: Session, path: Sequence[Turn], targets: set[str], text_of: TextOf) -> list[HistoryTurn]:
-    """The turns as the builder takes them; the texts of files long out of sight are left behind."""
-    recent = path[-RECENT_TURNS:]
-    recent_ids = {turn.id for turn in recent}
-    wanted = targets | {file.path for turn in recent for file in turn.sent.files}
+    """The turns as the builder takes them; those before the newest 500, and the texts of files long out of sight,
+    are left behind.
+    """
+    recent = {turn.id for turn in path[-RECENT_TURNS:]}
+    wanted = targets | {file.path for turn in path[-SHOWN_TURNS:] for file in turn.sent.files}
     became = history.outcomes(session)
 
     def text(file_path: str, sha256: str | None) -> str | None:
@@ -40,11 +43,11 @@ def past(session: Session, path: Sequence[Turn], targets: set[str], text_of: Tex
     return [
         HistoryTurn(
             prompt=turn.prompt,
-            response=turn.explanation if turn.id in recent_ids else turn.explanation[:SHORT_EXPLANATION],
+            response=turn.explanation if turn.id in recent else turn.explanation[:SHORT_EXPLANATION],
             mode=turn.mode,
             files=tuple(file(turn, sent) for sent in turn.sent.files),
         )
-        for turn in path
+        for turn in path[-REMEMBERED_TURNS:]
     ]
 
 
@@ -67,11 +70,15 @@ def concluded(turn: Turn) -> str:
 
 
 def left_out(path: Sequence[Turn]) -> list[str]:
-    """What a rewritten history says of attachments it does not repeat."""
+    """What a rewritten history says of what it does not repeat."""
+    forgotten = len(path) - REMEMBERED_TURNS
     return [
-        f"To the question {one_line(turn.prompt, _SHORT_PROMPT)!r}: {_attached(turn)}."
-        for turn in path[-RECENT_TURNS:]
-        if turn.sent.attachments
+        *([f"Earlier turns that are left out: {forgotten}."] if forgotten > 0 else []),
+        *(
+            f"To the question {one_line(turn.prompt, _SHORT_PROMPT)!r}: {_attached(turn)}."
+            for turn in path[-RECENT_TURNS:]
+            if turn.sent.attachments
+        ),
     ]
 
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import Any
 
 from gemchat.core.media import inline_parts
-from gemchat.core.model import MediaRef, Reply, Request, Usage
+from gemchat.core.model import Event, MediaRef, Reply, Request, Thought, Usage
 from gemchat.errors import GemchatError, NoUsableReply, ReplyTruncated, RequestRefused
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, blocked, cut_short, not_gemini, one_line, translated
@@ -40,7 +40,7 @@ _BLOCKED = {
 class ContentsTransport(Connection):
     """`Request.contents` brings back what `Reply.content` gave out, to be sent again as it was received."""
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         asked = Asked(self.secret, request.model, signed=any(request.contents))
         with translated(asked), closing(self._ask(request)) as chunks:
             yield from _read(chunks)
@@ -97,12 +97,14 @@ def _part(part: str | MediaRef, request: Request) -> dict[str, Any]:
     return {"inlineData": {"mimeType": part.mime_type, "data": request.base64(part)}}
 
 
-def _read(chunks: Iterable[Any]) -> Iterator[str | Reply]:
+def _read(chunks: Iterable[Any]) -> Iterator[Event]:
     parts: list[dict[str, Any]] = []
     finish, used, odd = None, Usage(), False
     for chunk in chunks:
         candidate = _candidate(chunk)
         odd = candidate is None and finish is None
+        if _thinks(candidate):
+            yield Thought()
         for part in _received(candidate):
             _append(parts, part)
             if text := _spoken(part):
@@ -119,6 +121,11 @@ def _candidate(chunk: Any) -> Any:
     if feedback is not None and feedback.block_reason is not None:
         raise blocked(feedback.block_reason.name)
     return chunk.candidates[0] if chunk.candidates else None
+
+
+def _thinks(candidate: Any) -> bool:
+    content = getattr(candidate, "content", None)
+    return any(part.thought for part in getattr(content, "parts", None) or [])
 
 
 def _received(candidate: Any) -> Iterator[dict[str, Any]]:

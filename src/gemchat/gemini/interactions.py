@@ -12,7 +12,7 @@ from typing import Any
 
 from gemchat.core.kinds import PDF
 from gemchat.core.media import inline_parts
-from gemchat.core.model import MediaRef, Message, Reply, Request, Usage
+from gemchat.core.model import Event, MediaRef, Message, Reply, Request, Thought, Usage
 from gemchat.errors import ChainLost, GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, cut_short, not_gemini, reported, translated
@@ -32,7 +32,7 @@ _UNFINISHED: dict[str, tuple[type[GemchatError], str]] = {
 class InteractionsTransport(Connection):
     """One request is one interaction, stored by the service so that the next can follow it."""
 
-    def send(self, request: Request) -> Iterator[str | Reply]:
+    def send(self, request: Request) -> Iterator[Event]:
         asked = Asked(self.secret, request.model, request.previous)
         if request.previous is not None and not _ID.fullmatch(request.previous):
             raise ChainLost("the stored id of the conversation is damaged")
@@ -89,11 +89,13 @@ def _content(part: str | MediaRef, request: Request) -> dict[str, Any]:
     return {"type": kind, "data": request.base64(part), "mime_type": part.mime_type}
 
 
-def _read_events(events: Iterable[Any], asked: Asked) -> Iterator[str | Reply]:
+def _read_events(events: Iterable[Any], asked: Asked) -> Iterator[Event]:
     """A long answer may take several interactions; the last one's word counts, and the usage is their sum."""
     texts: list[str] = []
     used, last = Usage(), None
     for event in events:
+        if _is_thought(event):
+            yield Thought()
         for text in _event_texts(event, asked):
             texts.append(text)
             yield text
@@ -106,6 +108,10 @@ def _read_events(events: Iterable[Any], asked: Asked) -> Iterator[str | Reply]:
         yield _complete(last, "".join(texts), used, asked)
     else:
         yield from _read_whole(last, used, asked)
+
+
+def _is_thought(event: Any) -> bool:
+    return getattr(getattr(event, "step", None), "type", None) == "thought"
 
 
 def _event_texts(event: Any, asked: Asked) -> Iterator[str]:
@@ -124,7 +130,7 @@ def _event_texts(event: Any, asked: Asked) -> Iterator[str]:
         raise not_gemini()
 
 
-def _read_whole(interaction: Any, used: Usage, asked: Asked) -> Iterator[str | Reply]:
+def _read_whole(interaction: Any, used: Usage, asked: Asked) -> Iterator[Event]:
     steps = getattr(interaction, "steps", None)
     texts = [text for step in (steps if isinstance(steps, list) else []) for text in _step_texts(step)]
     yield from texts
