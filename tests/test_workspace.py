@@ -115,3 +115,15 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path) -> Non
 def test_a_root_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="there is no directory"):
         Workspace(tmp_path / "missing")
+
+
+def test_the_beginning_of_a_file_and_of_what_is_none(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    (tmp_path / "a").write_bytes(b"abc")
+    os.mkfifo(tmp_path / "pipe")
+    assert workspace.beginning("a", 2) == b"ab"
+    assert workspace.beginning("a", 9) == b"abc"
+    for name in ("none", "pipe", ".", "a/below"):
+        assert workspace.beginning(name, 2) == b""
+    with pytest.raises(OutsideProject):
+        workspace.beginning("../a", 2)

@@ -187,6 +187,7 @@ class Chat:
                 tokens=prepared.tokens,
                 carried=decision.carried,
                 context=decision.context,
+                media=decision.media,
                 outcomes=decision.outcomes,
                 attachments=tuple(text.name for text in prepared.attachments),
                 added=decision.added,

@@ -17,6 +17,7 @@ import msgspec
 
 from gemchat import generations
 from gemchat.atomic import is_leftover, private_directory
+from gemchat.blobs import sha256
 from gemchat.core.references import references
 from gemchat.errors import GemchatError, SessionCorrupt, SessionError, WorkspaceError
 from gemchat.project import Project
@@ -146,9 +147,10 @@ def _blobs(project: Project, *, fix: bool) -> Iterator[Finding]:
 
 def _is_on_disk(project: Project, path: str, blob: str) -> bool:
     try:
-        return project.remember(path) == blob
+        data = project.workspace.read(path)
     except WorkspaceError:
         return False
+    return data is not None and sha256(data) == blob == project.store.blobs.put(data)
 
 
 def _litter(store: Store, now: float, *, fix: bool) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gemchat.core.kinds import TITLES
 from gemchat.core.model import Session
 from gemchat.core.visible import one_line, visible
 from gemchat.past import Entry
@@ -32,7 +33,8 @@ def _turn(entry: Entry, diffs: Sequence[FileDiff]) -> Iterator[str]:
     state = f", {entry.outcome}" if entry.outcome else ""
     yield f"## Turn {turn.id}: {turn.mode}{state}"
     files = "".join(f", {_code(file.path)}" for file in turn.sent.files)
-    yield f"{exactly(turn.at)}, {_code(turn.model)}{files}"
+    media = "".join(f", with {_code(ref.path)} ({TITLES[ref.mime_type]})" for ref in turn.sent.media)
+    yield f"{exactly(turn.at)}, {_code(turn.model)}{files}{media}"
     yield _quoted(_clean(turn.prompt))
     if answer := _clean(turn.explanation):
         yield answer if _stays_within(answer) else _quoted(answer)

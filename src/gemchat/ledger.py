@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 
 from gemchat.core import history
 from gemchat.core.economics import Chain, compare, estimate_tokens
-from gemchat.core.model import Comparison, SentFile, Value
+from gemchat.core.model import Comparison, MediaRef, SentFile, Value
 from gemchat.core.planner import held_chain
 from gemchat.core.tree import OVERVIEW
 from gemchat.prepare import Ask, Prepared, prepare
@@ -30,6 +30,13 @@ class Entry(Value, frozen=True):
     next: SentFile | None = None
 
 
+class MediaEntry(Value, frozen=True):
+    """An image or PDF of the context. `since` is the turn that sent it, None if the model does not hold it."""
+
+    ref: MediaRef
+    since: str | None
+
+
 class Ledger(Value, frozen=True):
     """`warm_until` is when the cache of the conversation runs out, in Unix seconds; None if there is nothing warm.
 
@@ -39,6 +46,7 @@ class Ledger(Value, frozen=True):
     session: str
     files: tuple[Entry, ...]
     context: tuple[str, ...]
+    media: tuple[MediaEntry, ...]
     route: str
     reason: str
     turns: int
@@ -53,12 +61,14 @@ def ledger(project: Project, ask: Ask) -> Ledger:
     prepared = prepare(project, ask)
     session, now = prepared.session, project.clock()
     turns = history.epoch(history.chain(history.current_path(session)))
+    shown = history.held_media(turns)
     compared = prepared.plan.comparison
     chain = held_chain(turns, ask.policy, now) if turns else None
     return Ledger(
         session=project.session,
         files=_entries(project, prepared, history.holdings(turns)),
         context=((OVERVIEW,) if session.tree else ()) + session.context,
+        media=tuple(MediaEntry(ref=ref, since=shown.get(ref.sha256)) for ref in prepared.media),
         route=prepared.plan.route,
         reason=prepared.plan.reason,
         turns=len(turns),
@@ -102,6 +112,7 @@ def ledger_json(found: Ledger) -> dict[str, Any]:
     return asdict(found) | {
         "files": [_entry_json(entry) for entry in found.files],
         "context": list(found.context),
+        "media": [asdict(entry.ref) | {"since": entry.since} for entry in found.media],
         "comparison": asdict(found.comparison) if found.comparison else None,
         "cold": asdict(found.cold) if found.cold else None,
     }

@@ -10,7 +10,7 @@ from gemchat.core.prices import AS_OF
 from gemchat.diffview import counted
 from gemchat.ledger import Entry, Ledger
 from gemchat.spending import Spent, Total, total
-from gemchat.turnview import describe_comparison, describe_file
+from gemchat.turnview import describe_comparison, describe_file, describe_media
 
 _ROW = "{:>5}  {:24}  {:>11}  {:>11}  {:>9}  {:>9}  {:>9}"
 
@@ -23,6 +23,9 @@ def ledger_lines(found: Ledger) -> Iterator[str]:
             yield f"          next turn: {describe_file(entry.next)}"
     if found.context:
         yield f"context   {', '.join(found.context)}"
+    for media in found.media:
+        state = f"held since turn {media.since}" if media.since else "not known to the model, goes along next"
+        yield f"          {describe_media(media.ref)}: {state}"
     yield f"chain     {_chain(found)}"
     yield f"next      {found.route}: {found.reason}"
     if found.comparison is not None:

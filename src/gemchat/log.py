@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gemchat.atomic import private_directory
+from gemchat.core.media import message_bytes
 from gemchat.core.model import Backend, Event, Reply, Request, Transport
 
 LIMIT = 500_000  # bytes, after which a new file is begun
@@ -68,5 +69,5 @@ class _Logged:
                 self._log.write(f"{self._outline(request)}: {result}")
 
     def _outline(self, request: Request) -> str:
-        size = sum(len(part.encode("utf-8", "replace")) for sent in request.messages for part in sent.parts)
+        size = sum(map(message_bytes, request.messages))
         return f"{self._backend} {request.model!r} {len(request.messages)} messages, {size} bytes"

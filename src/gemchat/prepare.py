@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from gemchat.context import check_sendable, read_context
 from gemchat.core import history, proposals
 from gemchat.core.economics import Policy, estimate_tokens
 from gemchat.core.folding import fold
 from gemchat.core.instruction import SYSTEM
+from gemchat.core.media import media_of, message_bytes, message_tokens
 from gemchat.core.model import (
     Backend,
     FileChange,
     FileRef,
+    MediaRef,
     Message,
     Mode,
     NamedText,
@@ -31,10 +34,8 @@ from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.screening import leaks
 from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
-from gemchat.core.tree import OVERVIEW
 from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
 from gemchat.project import Project
-from gemchat.selection import project_overview
 
 _NAMED_LEAKS = 5
 
@@ -53,7 +54,8 @@ class Ask(Value, frozen=True):
 
     `encoding` is that of `paths` and `context` from now on; `outside` are those of them that are allowed although
     they are outside the project. `allow_secret` lets credentials leave with this turn. `service` stands for the
-    address and the key that will be used, without revealing the key. `drafts` count as pending in this turn.
+    address and the key that will be used, without revealing the key. `drafts` count as pending in this turn. With
+    `preview` nothing will leave, so that nothing is refused.
     """
 
     mode: Mode
@@ -75,12 +77,13 @@ class Ask(Value, frozen=True):
     outside: tuple[str, ...] = ()
     allow_secret: bool = False
     drafts: tuple[FileChange, ...] = ()
+    preview: bool = False
 
 
 class Prepared(Value, frozen=True):
     """A turn that is ready to be sent: what was decided, and the state of the files it was decided on.
 
-    `encodings` has those that the user named, by path.
+    `encodings` has those that the user named, by path; `media` are the images and PDFs of the context.
     """
 
     session: Session
@@ -92,24 +95,21 @@ class Prepared(Value, frozen=True):
     stale: tuple[FileChange, ...]
     encodings: dict[str, str]
     attachments: tuple[NamedText, ...]
+    media: tuple[MediaRef, ...]
 
     def file(self, path: str) -> TextFile:
         """A target as it is, or an empty one with the encoding it is to have."""
         return self.working[path] or blank(self.encodings.get(path, UTF_8))
 
     @property
-    def texts(self) -> list[str]:
-        return [part for message in self.request.messages for part in message.parts]
-
-    @property
     def bytes(self) -> int:
-        """The size of all texts of the request, in UTF-8."""
-        return sum(len(text.encode("utf-8", "replace")) for text in self.texts)
+        """The size of all texts of the request, in UTF-8, and of its images and PDFs."""
+        return sum(map(message_bytes, self.request.messages))
 
     @property
     def tokens(self) -> int:
         """An estimate for what the request itself carries, not for what the service remembers."""
-        return estimate_tokens(self.request.system) + sum(map(estimate_tokens, self.texts))
+        return estimate_tokens(self.request.system) + sum(map(message_tokens, self.request.messages))
 
 
 def prepare(project: Project, ask: Ask) -> Prepared:
@@ -136,13 +136,15 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         FileRef(path=path, sha256=version, encoding=file.encoding if (file := files[path]) else UTF_8)
         for path, version in working.items()
     )
+    texts, media = read_context(project, session, ask.context, ask.model, encodings)
     wish = Wish(
         mode=ask.mode,
         prompt=ask.prompt,
         model=ask.model,
         backend=ask.backend,
         targets=targets,
-        context=tuple(_context(project, session, ask, encodings)),
+        context=texts,
+        media=media,
         attachments=_attachments(session, ask),
         repairs=ask.repair is not None,
         failed=ask.repair.failed if ask.repair else (),
@@ -151,17 +153,21 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     )
     by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
     decision = plan(session, wish, project.text_of(by_hash), ask.policy, project.clock())
-    if not ask.allow_secret:
-        check_secrets(decision.messages[-1], project.own_keys)
+    request = _with_media(project, _request(project, session, ask, decision, files))
+    if not ask.preview:
+        check_sendable(request, media)
+        if not ask.allow_secret:
+            check_secrets(decision.messages[-1], project.own_keys)
     return Prepared(
         session=session,
         ask=ask,
         plan=decision,
-        request=_request(project, session, ask, decision, files),
+        request=request,
         disk=disk,
         working=files,
         stale=stale,
         attachments=wish.attachments,
+        media=media,
         encodings=encodings,
     )
 
@@ -235,6 +241,10 @@ def _request(
     )
 
 
+def _with_media(project: Project, request: Request) -> Request:
+    return replace(request, media={ref.sha256: _blob(project, ref.sha256) for ref in media_of(request.messages)})
+
+
 def _attachments(session: Session, ask: Ask) -> tuple[NamedText, ...]:
     """What goes along with this turn, each text folded if it is longer than the limit in estimated tokens."""
     texts = () if ask.repair else (*session.attached, *ask.attachments)
@@ -263,22 +273,6 @@ def _check_present(project: Project, ask: Ask, working: Mapping[str, str | None]
         if ask.mode == "ask":
             raise FileMissing(f"there is no file {path}", "Check the name; paths are relative to where you are.")
         project.workspace.check_creatable(path)
-
-
-def _context(project: Project, session: Session, ask: Ask, encodings: Mapping[str, str]) -> list[NamedText]:
-    texts = [NamedText(name=OVERVIEW, text=project_overview(project.workspace))] if session.tree else []
-    for path in dict.fromkeys((*session.context, *ask.context)):
-        try:
-            version = project.remember(path, encodings.get(path, UTF_8))
-            if version is None:
-                raise FileMissing(f"there is no file {path}", "Name an existing file after --context.")
-        except WorkspaceError as error:
-            if path in ask.context:
-                raise
-            project.note(f"the context file {path} is left out: {error.message}")
-            continue
-        texts.append(NamedText(name=path, text=decode(_blob(project, version), encodings.get(path, UTF_8)).text))
-    return texts
 
 
 def _blob(project: Project, version: str) -> bytes:

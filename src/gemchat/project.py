@@ -15,9 +15,10 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from gemchat.core import history
+from gemchat.core.kinds import HEAD, TITLES, kind_of
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Session, Turn
 from gemchat.core.textfile import UTF_8, decode
-from gemchat.errors import Ended, NotText, SessionError, WorkspaceError
+from gemchat.errors import Ended, NotText, SessionError, TooLarge, WorkspaceError
 from gemchat.moving import HalfMoved, files_moved, recover, steps, version_of
 from gemchat.store import DEFAULT_SESSION, Store, unknown
 from gemchat.workspace import SIZE_LIMIT, Workspace
@@ -172,12 +173,18 @@ class Project:
 
     def remember(self, path: str, encoding: str = UTF_8) -> str | None:
         """The hash of the file on disk, after storing its bytes; refuses what is not text in that encoding."""
-        data = self.workspace.read(path, limit=SIZE_LIMIT)
-        if data is None:
-            return None
         try:
+            data = self.workspace.read(path, limit=SIZE_LIMIT)
+            if data is None:
+                return None
             decode(data, encoding)
-        except NotText as error:
+        except (NotText, TooLarge) as error:
+            kind = kind_of(self.workspace.beginning(path, HEAD))
+            if kind is not None:
+                hint = f"An image or PDF goes along as context: --context {path}"
+                raise NotText(f"{path} is a {TITLES[kind]}, not text", hint) from None
+            if isinstance(error, TooLarge):
+                raise
             raise NotText(f"{path} {error.message}", error.hint) from None
         return self.store.blobs.put(data)
 

@@ -234,6 +234,7 @@ def sent_json(sent: Sent | Plan, size: int, tokens: int) -> dict[str, Any]:
         "reason": sent.reason,
         "files": [{"path": file.path, "source": file.source, "reason": file.reason} for file in sent.files],
         "context": sent.context is not None,
+        "media": [msgspec.to_builtins(ref) for ref in sent.media],
         "bytes": size,
         "tokens": tokens,
         "beside": sent.side,

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gemchat.core.economics import estimate_tokens
+from gemchat.core.kinds import TITLES
+from gemchat.core.media import FILE_LIMIT
 from gemchat.core.model import Value
 from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.core.tree import Listed, overview
 from gemchat.errors import FileMissing, TooLarge, WorkspaceError
+from gemchat.media import read_media
 from gemchat.symbols import has_symbols, symbols
 from gemchat.workspace import SIZE_LIMIT, Workspace
 
@@ -31,11 +34,15 @@ _GLOB = frozenset("*?[")
 
 
 class Chosen(Value, frozen=True):
-    """A file as context: its project path, its size in bytes, and an estimate of its tokens."""
+    """A file as context: its project path, its size in bytes, and an estimate of its tokens.
+
+    `mime_type` is that of an image or PDF, None for text.
+    """
 
     path: str
     bytes: int
     tokens: int
+    mime_type: str | None = None
 
 
 class Selection(Value, frozen=True):
@@ -87,30 +94,46 @@ def select(
     *,
     encoding: str | None = None,
     outside: bool = False,
+    model: str = "",
 ) -> Selection:
-    """Raises FileMissing for a name without any file, TooLarge when all together are more than a model reads."""
+    """Raises FileMissing for a name without any file, TooLarge when all together are more than a model reads.
+
+    A directory stands for its texts: images and PDFs are dear, and mostly not what is meant. `model` is for whom
+    they are weighed.
+    """
     files: dict[str, Chosen] = {}
     left_out: dict[str, str] = {}
     for name in names:
         if not is_pattern(directory, name):
             path = workspace.relative(name, directory, outside=outside)
-            files[path] = _chosen(workspace, path, encoding or UTF_8)
+            files[path] = _chosen(workspace, path, encoding or UTF_8, model)
             continue
         matches = list(_matches(workspace, directory, name))
         if not matches:
             raise FileMissing(f"{name} has no file that is not ignored", "Name a file itself to take it anyway.")
         for path in matches:
             try:
-                files[path] = _chosen(workspace, path, encoding or UTF_8)
+                file = _chosen(workspace, path, encoding or UTF_8, model)
             except WorkspaceError as error:
                 left_out[path] = error.message
+                continue
+            if file.mime_type and (directory / name).is_dir():
+                left_out[path] = f"{path} is a {TITLES[file.mime_type]}; name it, or a glob, to take it"
+            else:
+                files[path] = file
     selection = Selection(files=tuple(files.values()), left_out=tuple(left_out.items()))
-    if selection.bytes > SIZE_LIMIT:
-        raise TooLarge(
-            f"{len(files)} files with {selection.bytes:,} bytes are more than a model can read",
-            f"Choose fewer; the limit is {SIZE_LIMIT:,} bytes.",
-        )
+    _check_size([file for file in files.values() if not file.mime_type], SIZE_LIMIT, "a model can read")
+    _check_size([file for file in files.values() if file.mime_type], FILE_LIMIT, "one request can hold")
     return selection
+
+
+def _check_size(files: Sequence[Chosen], limit: int, bound: str) -> None:
+    size = sum(file.bytes for file in files)
+    if size > limit:
+        raise TooLarge(
+            f"{len(files)} files with {size:,} bytes are more than {bound}",
+            f"Choose fewer; the limit is {limit:,} bytes.",
+        )
 
 
 def is_pattern(directory: Path, name: str) -> bool:
@@ -201,7 +224,11 @@ def _glob_start(workspace: Workspace, directory: Path, name: str) -> Path:
     return workspace.root / workspace.relative(str(Path(*fixed)), directory)
 
 
-def _chosen(workspace: Workspace, path: str, encoding: str) -> Chosen:
+def _chosen(workspace: Workspace, path: str, encoding: str, model: str) -> Chosen:
+    media = read_media(workspace, path, model)
+    if media is not None:
+        ref = media.ref
+        return Chosen(path=path, bytes=ref.bytes, tokens=ref.tokens, mime_type=ref.mime_type)
     data = workspace.read(path, limit=SIZE_LIMIT)
     if data is None:
         raise FileMissing(f"there is no file {path}", "Check the name; paths are relative to where you are.")

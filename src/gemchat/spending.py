@@ -15,8 +15,9 @@ _SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
 
 class Spent(Value, frozen=True):
-    """One turn. `again` is the same turn asked of a service that remembers nothing: the prompts and answers so far
-    and the full text of its files, none of it cached. Costs are US dollars, None where the price is unknown.
+    """One turn. `again` is the same turn asked of a service that remembers nothing: the prompts, answers, images
+    and PDFs so far and the full text of its files, none of it cached. Costs are US dollars, None where the price
+    is unknown.
     """
 
     turn: str
@@ -45,17 +46,20 @@ def spending(
     """Every turn of the session that the service has counted, also those that came to nothing."""
     turns = {entry.id: entry for entry in session.journal if isinstance(entry, Turn)}
     said: dict[str | None, int] = {None: 0}
+    shown: dict[str | None, dict[str, int]] = {None: {}}
     held: dict[str, int] = {}
     spent = []
     for turn in turns.values():
         before = said.get(turn.parent, 0)
         said[turn.id] = before + estimate_tokens(turn.prompt) + estimate_tokens(turn.explanation)
+        shown[turn.id] = shown.get(turn.parent, {}) | {ref.sha256: ref.tokens for ref in turn.sent.media}
         carried = _carried(turn, turns, held)
         held[turn.id] = carried + estimate_tokens(turn.reply)
         if turn.usage == Usage():
             continue
         texts = sum(estimate_tokens(text_of(file.sha256) or "") for file in turn.sent.files if file.sha256)
-        estimated = _SYSTEM_TOKENS + before + estimate_tokens(turn.prompt) + turn.sent.attached + texts
+        media = sum(shown[turn.id].values())
+        estimated = _SYSTEM_TOKENS + before + estimate_tokens(turn.prompt) + turn.sent.attached + texts + media
         scale = min(max(turn.usage.input / max(carried, 1), SCALE[0]), SCALE[1])
         again = Usage(input=round(estimated * scale), output=turn.usage.output, thought=turn.usage.thought)
         price = price_of(turn.model, turn.at, prices)

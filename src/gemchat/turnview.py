@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gemchat.core.graph import graph
-from gemchat.core.model import FIRST_TURN, Comparison, Sent, SentFile, Session, Turn, Usage
+from gemchat.core.kinds import TITLES
+from gemchat.core.model import FIRST_TURN, Comparison, MediaRef, Sent, SentFile, Session, Turn, Usage
 from gemchat.core.turns import all_turns
 from gemchat.core.visible import one_line
 from gemchat.past import Entry
@@ -53,6 +54,7 @@ def details(turn: Turn) -> Iterator[str]:
         *([describe_comparison(sent.comparison)] if sent.comparison else []),
         *map(describe_file, sent.files),
         *(["the read-only context went along"] if sent.context else []),
+        *(f"sent: {describe_media(ref)}" for ref in sent.media),
         *(f"told: {told.path} was {told.outcome}" for told in sent.outcomes),
         *(f"attached: {name}" for name in sent.attachments),
         turn.problem,
@@ -66,6 +68,7 @@ def decision_lines(plan: Plan, size: int, tokens: int) -> Iterator[str]:
     yield from (f"  {file.path}: {file.source}, {file.reason}" for file in plan.files)
     if plan.context:
         yield "  the read-only context goes along"
+    yield from (f"  {describe_media(ref)}" for ref in plan.media)
     if plan.side:
         yield "  beside the conversation: the attachments are heavy, and later turns do without them"
     if plan.comparison:
@@ -82,7 +85,8 @@ def _detail(turn: Turn) -> Iterator[str]:
 def describe_sent(sent: Sent) -> str:
     files = ", ".join(describe_file(file) for file in sent.files) or "no file"
     rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
-    return f"{rewritten}{files}; {sent.bytes:,} bytes"
+    media = "".join(f", with {ref.path}" for ref in sent.media)
+    return f"{rewritten}{files}{media}; {sent.bytes:,} bytes"
 
 
 def describe_comparison(compared: Comparison) -> str:
@@ -97,6 +101,16 @@ def describe_comparison(compared: Comparison) -> str:
 def describe_file(file: SentFile) -> str:
     words = {"synchronized": "not sent", "full": "sent in full", "delta": "sent as a diff", "absent": "new file"}
     return f"{file.path} {words[file.source]} ({file.reason})"
+
+
+def describe_media(ref: MediaRef) -> str:
+    return f"{ref.path}, {describe_size(ref.mime_type, ref.bytes, ref.tokens)}"
+
+
+def describe_size(mime_type: str | None, size: int, tokens: int) -> str:
+    """The kind of an image or PDF, and how large a file of any kind is."""
+    kind = f"{TITLES[mime_type]}, " if mime_type else ""
+    return f"{kind}{size:,} bytes, about {tokens:,} tokens"
 
 
 def describe_usage(usage: Usage) -> str:

@@ -87,6 +87,17 @@ class Workspace:
         except OSError as error:
             raise WorkspaceError(f"{path} cannot be read: {error.strerror}") from error
 
+    def beginning(self, path: str, count: int) -> bytes:
+        """The first bytes of a file, none of what is no regular file or cannot be read: `read` says why."""
+        location = self._locate(path)
+        try:
+            if not location.is_file():
+                return b""
+            with location.open("rb") as file:
+                return file.read(count)
+        except OSError:
+            return b""
+
     def write(self, path: str, data: bytes) -> None:
         """Replaces or creates the file, as `stage` says."""
         self.publish(self.stage(path, data))

@@ -128,7 +128,7 @@ def test_json_of_what_was_added(gemchat: Gemchat) -> None:
         {"path": "lib/data.bin", "reason": "lib/data.bin is a binary file"}
     ]
     added = gemchat("context", "add", "app.py", "--json").json
-    assert added["added"] == [{"path": "app.py", "bytes": 6, "tokens": 1}]
+    assert added["added"] == [{"path": "app.py", "bytes": 6, "tokens": 1, "mime_type": None}]
     assert added["context"][-1] == "app.py"
 
 

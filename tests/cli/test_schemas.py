@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import Gemchat
+from tests.pictures import png
 from tests.schemas import SCHEMAS, commands, validator
 
 LONG = "".join(f"line {number}\n" for number in range(100))
@@ -42,6 +43,9 @@ RUNS = [
     ["context"],
     ["context", "add", "app.py"],
     ["context", "rm", "app.py"],
+    ["context", "add", "shot.png"],
+    ["ask", "what is this?", "app.py"],
+    ["context"],
     ["usage"],
     ["doctor"],
     ["config"],
@@ -53,6 +57,7 @@ RUNS = [
 def answer_the_runs(gemchat: Gemchat) -> None:
     """An answer, a change, and one that comes at the second attempt."""
     gemchat.write("app.py", LONG)
+    gemchat.write("shot.png", png())
     gemchat.mind.replies = ["It **counts**."]
     gemchat.propose(("line 50\n", "line fifty\n"))
     gemchat.mind.replies.append("cannot be used")

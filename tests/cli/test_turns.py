@@ -49,6 +49,7 @@ def test_json_of_an_answer(gemchat: Gemchat) -> None:
             "reason": "first turn",
             "files": [{"path": "app.py", "source": "full", "reason": "new to this conversation"}],
             "context": False,
+            "media": [],
             "bytes": sent["bytes"],
             "tokens": sent["tokens"],
             "beside": False,

@@ -11,7 +11,7 @@ from gemchat.core import planner
 from gemchat.core.contents import payload_of
 from gemchat.core.diff import apply_patch
 from gemchat.core.economics import Policy
-from gemchat.core.model import FileRef, NamedText, Remote, Usage
+from gemchat.core.model import FileRef, MediaRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
 from gemchat.core.rewriting import REMEMBERED_TURNS, SHOWN_TURNS
@@ -238,6 +238,63 @@ def test_the_context_goes_once_and_again_when_it_changes() -> None:
     assert newest(plan(script, other))["secondaryContext"][0]["text"] == "M"
     assert newest(plan(script, wish(a="A")))["secondaryContext"] == [], "dropped context is told"
     assert newest(rewritten(script, one))["secondaryContext"][0]["text"] == "L", "a restart forgets it"
+
+
+def picture(path: str, sha256: str, tokens: int = 1120) -> MediaRef:
+    return MediaRef(path=path, mime_type="image/png", sha256=sha256, bytes=9, tokens=tokens)
+
+
+def test_an_image_goes_once_and_is_only_named_when_the_context_changes() -> None:
+    script = Script()
+    one = replace(wish(a="A"), media=(picture("a.png", "1"),))
+    first = plan(script, one)
+    assert first.media == first.messages[-1].media == one.media
+    assert newest(first)["secondaryContext"] == [
+        {"path": "a.png", "mimeType": "image/png", "sha256": "1", "inline": 1}
+    ]
+    assert first.context == planner.context_hash((), one.media)
+    script.turn(files={"a": "A"}, context=first.context, media=first.media)
+    assert (plan(script, one).media, plan(script, one).context) == ((), None)
+    other = replace(one, context=(NamedText(name="lib.py", text="L"),), media=(*one.media, picture("b.png", "2")))
+    changed = plan(script, other)
+    assert changed.media == (picture("b.png", "2"),)
+    assert newest(changed)["secondaryContext"] == [
+        {"path": "lib.py", "text": "L"},
+        {"path": "a.png", "mimeType": "image/png", "sha256": "1", "synchronized": True},
+        {"path": "b.png", "mimeType": "image/png", "sha256": "2", "inline": 1},
+    ]
+    again = rewritten(script, other)
+    assert again.media == again.messages[-1].media == other.media, "a restart forgets them"
+    assert not any(message.media for message in again.messages[:-1])
+
+
+@pytest.mark.parametrize("other", [picture("b.png", "1"), picture("a.png", "2")])
+def test_name_and_bytes_of_an_image_are_part_of_the_context(other: MediaRef) -> None:
+    assert planner.context_hash((), [picture("a.png", "1")]) != planner.context_hash((), [other])
+    assert planner.context_hash((), [picture("a.png", "1", tokens=258)]) == planner.context_hash(
+        (), [picture("a.png", "1")]
+    ), "what it weighs is not"
+
+
+def test_what_was_shown_beside_the_conversation_is_shown_again() -> None:
+    script = Script()
+    one = replace(wish(a="A"), media=(picture("a.png", "1"),))
+    script.turn(files={"a": "A"})
+    hashed = planner.context_hash((), one.media)
+    script.turn(files={"a": "A"}, context=hashed, media=one.media, side=True)
+    assert plan(script, one).media == one.media
+
+
+def test_images_weigh_in_the_comparison() -> None:
+    script = Script()
+    one = replace(wish(a="A"), media=(picture("a.png", "1", tokens=50_000),))
+    first = plan(script, one)
+    assert first.added > 50_000
+    script.turn(files={"a": "A"}, context=first.context, media=first.media, added=first.added)
+    compared = decided(script, one).comparison
+    assert compared is not None
+    assert compared.payload < 100
+    assert min(compared.chain, compared.rewritten) > 50_000
 
 
 def test_attachments_go_with_their_turn() -> None:

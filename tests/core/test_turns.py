@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gemchat.core import turns
+from gemchat.core.model import MediaRef
 from tests.core.sessions import Script
 
 
@@ -44,6 +45,7 @@ def containing(text: str, **fields: Any) -> bool:
         ("straße", {"explanation": "die STRASSE", "reply": "die STRASSE"}),
         ("blocked", {"problem": "the answer was blocked"}),
         ("src/app", {"files": {"src/app.py": "A"}}),
+        ("shot", {"media": (MediaRef(path="shot.png", mime_type="image/png", sha256="1", bytes=1, tokens=1),)}),
         ('print("a")\n', {"reply": '{"edits":[{"search":"x","replace":"print(\\"a\\")\\n"}]}'}),
         ("a.*b", {"prompt": "is a.*b a pattern?"}),
     ],

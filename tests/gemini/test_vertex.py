@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from msgspec.structs import replace
 
 from gemchat.cli.app import run
 from gemchat.cli.surroundings import Surroundings
@@ -26,6 +27,7 @@ from gemchat.gemini.vertex import sign_in
 
 from .loopback import Service, as_events, as_json
 from .script import REQUEST, assert_fit_to_show, chunks, collect, events, failure
+from .test_inline import BYTES, CONTENTS_PARTS, INTERACTIONS_CONTENT, SHOWN
 
 TOKEN = "ya29.not-a-real-token"
 SIGNED_IN = as_json({"access_token": TOKEN, "expires_in": 3600, "token_type": "Bearer"})
@@ -84,6 +86,20 @@ def test_a_request_goes_to_the_project_with_a_token_and_without_a_key(
     assert headers["authorization"] == f"Bearer {TOKEN}"
     assert "x-goog-api-key" not in headers
     assert request.path == f"/v1beta1/projects/my-project/locations/europe-west1/{path}"
+
+
+@pytest.mark.parametrize(
+    ("backend", "answer", "expected"),
+    [("contents", chunks("ok"), CONTENTS_PARTS), ("interactions", events("ok"), INTERACTIONS_CONTENT)],
+)
+def test_images_and_pdfs_go_the_same_way(
+    service: Service, backend: Backend, answer: list[object], expected: list[object]
+) -> None:
+    service.enqueue(SIGNED_IN, as_events(answer))
+    with connect_vertex(backend, "p", "global", base_url=service.url) as transport:
+        collect(transport, replace(REQUEST, messages=(SHOWN,), media=BYTES))
+    body = service.seen[1].body
+    assert expected in (body.get("contents", [{}])[0].get("parts"), body.get("input", [{}])[0].get("content"))
 
 
 def test_the_project_is_that_of_the_credentials_unless_named(service: Service) -> None:

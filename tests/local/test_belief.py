@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gemchat.core.contents import HistoryFile, HistoryTurn, Target, build_multi_turn_contents, lift, message
 from gemchat.core.diff import unified
-from gemchat.core.model import Message
+from gemchat.core.model import MediaRef, Message
 from gemchat.local.belief import Belief, read
 
 TEXT = "one\ntwo\nthree\n"
@@ -47,6 +48,18 @@ def delta(old: str, new: str, path: str = "a.py", **hashes: str) -> Message:
     diff = unified(old, new, old_name=path, new_name=path)
     source = {"fromSha256": sha(old), "toSha256": sha(new), "diff": diff, **hashes}
     return user(path=path, sourceDelta=source, sourceSha256=sha(new))
+
+
+def item(sha256: str, **how: Any) -> dict[str, Any]:
+    return {"path": f"{sha256}.png", "mimeType": "image/png", "sha256": sha256, **how}
+
+
+def png(sha256: str) -> MediaRef:
+    return MediaRef(path="", mime_type="image/png", sha256=sha256, bytes=1, tokens=1)
+
+
+def pictured(items: list[dict[str, Any]], *media: MediaRef) -> Message:
+    return replace(user(secondaryContext=items, secondaryContextHash="h"), media=media)
 
 
 def sha(text: str) -> str:
@@ -271,6 +284,15 @@ class TestContradictions:
             "secondaryContextHash names a context that is not held"
         )
         assert objection(user(secondaryContextHash="h1"))
+
+    def test_an_image_that_was_never_shown(self) -> None:
+        first, second = png("h1"), png("h2")
+        held = item("h1", synchronized=True)
+        assert sure(pictured([item("h1", inline=1)], first), model("…"), pictured([held])).context == (held,)
+        assert objection(pictured([held])) == "'h1.png' was never shown"
+        assert objection(pictured([item("h1", inline=1)], first, second)).endswith("the header does not name")
+        wrong = read([pictured([item("h1", inline=1)], second)])
+        assert wrong.contradictions == ("inline of 'h1.png' is another file", "'h1.png' was never shown")
 
     @pytest.mark.parametrize("parts", [("hello",), ("{}", "a stray part"), ('{"currentSource":{"part":1}}',), ()])
     def test_a_message_that_is_not_a_payload(self, parts: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from gemchat.blobs import Drafts
 from gemchat.cli import options
@@ -21,6 +21,7 @@ from gemchat.ledgerview import ledger_lines
 from gemchat.prepare import Ask
 from gemchat.project import Project
 from gemchat.selection import Selection, project_overview, select
+from gemchat.turnview import describe_size
 from gemchat.view import View
 
 Paths: TypeAlias = Annotated[
@@ -53,7 +54,7 @@ def context(
     chosen = here.settings(place.workspace.root, model=model, backend=backend)
     place.store.blobs = Drafts(place.store.blobs)
     next_one = Ask(mode="ask", prompt="", model=chosen.model, backend=chosen.backend, policy=here.policy(chosen))
-    found = ledger(place, replace(next_one, allow_secret=True))  # nothing leaves
+    found = ledger(place, replace(next_one, preview=True))
     if as_json:
         view.json(ledger_json(found))
     else:
@@ -71,13 +72,19 @@ def add(
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
-    """Let files go along with every turn; of directories and globs, those that no ignore file leaves out."""
+    """Let files go along with every turn; of directories and globs, those that no ignore file leaves out.
+
+    Images and PDFs are taken by their names or a glob; a directory stands for its texts.
+    """
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
     place.load()
     here: Surroundings = ctx.obj
     codec = canonical(encoding) if encoding else None
     _check_something(paths, tree=tree)
-    chosen = select(place.workspace, here.directory, paths or (), encoding=codec, outside=allow_outside)
+    model = here.settings(place.workspace.root).model
+    chosen = select(
+        place.workspace, here.directory, paths or (), encoding=codec, outside=allow_outside, model=model
+    )
     added = tuple(file.path for file in chosen.files)
     kept = place.change_context(
         add=added,
@@ -88,7 +95,7 @@ def add(
     if as_json:
         view.json(selection_json(chosen) | {"context": list(kept)})
         return
-    view.lines(f"{file.path}  {file.bytes:,} bytes, about {file.tokens:,} tokens" for file in chosen.files)
+    view.lines(f"{file.path}  {describe_size(file.mime_type, file.bytes, file.tokens)}" for file in chosen.files)
     if chosen.files or chosen.left_out:
         tell_size(view, chosen)
     if tree:
@@ -130,7 +137,7 @@ def _check_something(paths: list[str] | None, *, tree: bool) -> None:
 
 def selection_json(chosen: Selection) -> dict[str, Any]:
     return {
-        "added": [{"path": file.path, "bytes": file.bytes, "tokens": file.tokens} for file in chosen.files],
+        "added": [asdict(file) for file in chosen.files],
         "left_out": [{"path": path, "reason": reason} for path, reason in chosen.left_out],
     }
 

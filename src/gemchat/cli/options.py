@@ -65,7 +65,7 @@ Context: TypeAlias = Annotated[
         "-c",
         "--context",
         metavar="PATH",
-        help="Read-only files that go along from now on: a file, directory or glob.",
+        help="Read-only files that go along from now on: a file (also an image or PDF), directory or glob.",
         show_default=False,
     ),
 ]

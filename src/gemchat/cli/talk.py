@@ -202,18 +202,26 @@ def _with_files(
 
     codec = canonical(encoding) if encoding else None
     paths = here.paths(place, files, outside=outside)
-    chosen = _context(view, here, place, context, codec, outside=outside) if context else ()
+    model = question.model
+    chosen = _context(view, here, place, context, codec, outside=outside, model=model) if context else ()
     allowed = place.workspace.allowed((*paths, *chosen))
     return replace(question, paths=paths, context=chosen, encoding=codec, outside=allowed)
 
 
 def _context(
-    view: View, here: Surroundings, place: Project, names: list[str], codec: str | None, *, outside: bool
+    view: View,
+    here: Surroundings,
+    place: Project,
+    names: list[str],
+    codec: str | None,
+    *,
+    outside: bool,
+    model: str,
 ) -> tuple[str, ...]:
     from gemchat.cli.context import tell_size
     from gemchat.selection import is_pattern, select
 
-    chosen = select(place.workspace, here.directory, names, encoding=codec, outside=outside)
+    chosen = select(place.workspace, here.directory, names, encoding=codec, outside=outside, model=model)
     if any(is_pattern(here.directory, name) for name in names):
         tell_size(view, chosen)
     return tuple(file.path for file in chosen.files)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from msgspec.structs import replace
+
 from gemchat.core.model import Message, Mode, Value
 
 Payload: TypeAlias = dict[str, Any]
@@ -151,12 +153,12 @@ def lift(inlined: Message) -> Message:
         return {"part": len(raw)}
 
     _rewrite_texts(payload, out)
-    return Message(role=inlined.role, parts=(to_json(payload), *raw))
+    return replace(inlined, parts=(to_json(payload), *raw))
 
 
 def inline(lifted: Message) -> Message:
     """The inverse of `lift`. Raises ValueError when the parts are not those the header names."""
-    return Message(role=lifted.role, parts=(to_json(payload_of(lifted)),))
+    return replace(lifted, parts=(to_json(payload_of(lifted)),))
 
 
 def payload_of(lifted: Message) -> Payload:

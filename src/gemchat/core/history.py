@@ -111,6 +111,11 @@ def held_context(turns: Sequence[Turn]) -> str | None:
     return next((turn.sent.context for turn in reversed(turns) if turn.sent.context is not None), None)
 
 
+def held_media(turns: Sequence[Turn]) -> dict[str, str]:
+    """The images and PDFs that the model holds after the turns of one epoch: by hash, the turn that sent them."""
+    return {ref.sha256: turn.id for turn in turns for ref in turn.sent.media}
+
+
 def pending_changes(session: Session) -> dict[str, FileChange]:
     """What is proposed and neither applied nor dropped: the newest proposal per file, oldest file first.
 

@@ -8,6 +8,7 @@ Times are Unix seconds; token counts are those of the service unless a name says
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -32,11 +33,28 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all values: immutable, compared by content, defaults left out of the JSON."""
 
 
+class MediaRef(Value, frozen=True):
+    """One version of an image or PDF that goes along. Its bytes are stored once, under their hash.
+
+    `bytes` is their number; `tokens` is an estimate for the model they are meant for.
+    """
+
+    path: str
+    mime_type: str
+    sha256: str
+    bytes: int
+    tokens: int
+
+
 class Message(Value, frozen=True):
-    """One side's contribution to a conversation: the text parts, in order, exactly as sent or received."""
+    """One side's contribution to a conversation: the text parts, in order, exactly as sent or received.
+
+    `media` are the images and PDFs that follow the texts.
+    """
 
     role: Literal["user", "model"]
     parts: tuple[str, ...]
+    media: tuple[MediaRef, ...] = ()
 
 
 class Usage(Value, frozen=True):
@@ -130,7 +148,8 @@ class Sent(Value, frozen=True):
 
     `messages` names the blob that holds those messages word for word: for a continued turn the user message,
     for a restarted one the whole rewritten history before it as well. `carried` lists the file versions that
-    appear in that rewritten history. `context` is the hash of the secondary context if it was part of it.
+    appear in that rewritten history. `context` is the hash of the secondary context if it was part of it, `media`
+    are the images and PDFs whose bytes went out.
     `added` are the estimated tokens of what the turn added, `attached` those of its attachments. A turn on a
     `side` branch is followed by turns that continue from before it; `carryover` names those this turn sums up.
     """
@@ -143,6 +162,7 @@ class Sent(Value, frozen=True):
     tokens: int
     carried: tuple[FileRef, ...] = ()
     context: str | None = None
+    media: tuple[MediaRef, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     attachments: tuple[str, ...] = ()
     added: int = 0
@@ -237,6 +257,7 @@ class Request(Value, frozen=True):
     `messages` are all that the service needs to be sent: everything so far for a backend without memory or a
     restart, the newest message alone when `previous` names the interaction it follows. `contents` is empty or as
     long as `messages`: where it is not None it is what `Reply.content` held, and goes out in the message's place.
+    `media` has the bytes that the messages refer to, by hash.
     """
 
     model: str
@@ -247,6 +268,10 @@ class Request(Value, frozen=True):
     schema: dict[str, Any] | None = None
     thinking: str | None = None
     stream: bool = True
+    media: dict[str, bytes] = msgspec.field(default_factory=dict)
+
+    def base64(self, ref: MediaRef) -> str:
+        return b2a_base64(self.media[ref.sha256], newline=False).decode()
 
 
 class Reply(Value, frozen=True):

@@ -16,11 +16,13 @@ from gemchat.core import history
 from gemchat.core.contents import build_multi_turn_contents, lift, message, to_json, user_payload
 from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
 from gemchat.core.instruction import SYSTEM
+from gemchat.core.media import listed, media_of, message_tokens, unheld
 from gemchat.core.model import (
     FIRST_TURN,
     Backend,
     Comparison,
     FileRef,
+    MediaRef,
     Message,
     Mode,
     NamedText,
@@ -42,6 +44,8 @@ _SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 class Wish(Value, frozen=True):
     """What the user wants of the next turn. `targets` are working versions; `restart` forces one, saying why.
 
+    `media` are the images and PDFs of the context.
+
     `repairs` says that it asks again for the edits of the turn before, of which `failed` had no place. `service`
     stands for whom it goes to and as whom, None where that is not known.
     """
@@ -52,6 +56,7 @@ class Wish(Value, frozen=True):
     backend: Backend
     targets: tuple[FileRef, ...] = ()
     context: tuple[NamedText, ...] = ()
+    media: tuple[MediaRef, ...] = ()
     attachments: tuple[NamedText, ...] = ()
     repairs: bool = False
     failed: tuple[FailedEdit, ...] = ()
@@ -85,7 +90,12 @@ class Plan(Value, frozen=True):
     @property
     def added(self) -> int:
         """An estimate of the tokens that the messages add to the conversation."""
-        return sum(estimate_tokens(part) for message in self.messages for part in message.parts)
+        return sum(map(message_tokens, self.messages))
+
+    @property
+    def media(self) -> tuple[MediaRef, ...]:
+        """The images and PDFs whose bytes go out with the messages."""
+        return media_of(self.messages)
 
 
 def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: float) -> Plan:
@@ -171,9 +181,10 @@ def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wis
     outcomes = history.outcomes_to_tell(session, chain, chain)
     context = _changed_context(wish, history.held_context(turns))
     beside = [turn for turn in history.untold(path) if turn not in chain]
-    extra = _extra(wish, context, outcomes, [concluded(turn) for turn in beside])
+    fresh = unheld(wish.media, history.held_media(turns)) if context else ()
+    extra = _extra(wish, context, fresh, outcomes, [concluded(turn) for turn in beside])
     payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
-    newest = lift(Message(role="user", parts=(to_json(payload),)))
+    newest = lift(Message(role="user", parts=(to_json(payload),), media=fresh))
     return Plan(
         route="continue",
         reason="the model remembers the conversation",
@@ -193,19 +204,21 @@ def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf
     choices = [choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
     outcomes = history.outcomes_to_tell(session, path, history.chain(path))
     context = _changed_context(wish, None)
+    fresh = unheld(wish.media, ())
     contents = build_multi_turn_contents(
         turns,
         mode=wish.mode,
         prompt=wish.prompt,
         files=targets_of(choices),
-        extra=_extra(wish, context, outcomes, left_out(path)),
+        extra=_extra(wish, context, fresh, outcomes, left_out(path)),
     )
+    *earlier, newest = map(message, contents)
     resent = {choice.sent.path for choice in choices if choice.sent.source != "synchronized"}
     return Plan(
         route="restart",
         reason=reason,
         files=tuple(choice.sent for choice in choices),
-        messages=tuple(lift(message(content)) for content in contents),
+        messages=(*map(lift, earlier), lift(replace(newest, media=fresh))),
         outcomes=outcomes,
         carried=tuple(FileRef(path=p, sha256=sha) for p, sha in shown.items() if p not in resent),
         context=context,
@@ -221,23 +234,29 @@ def attached_tokens(attachments: Sequence[NamedText]) -> int:
     return sum(estimate_tokens(item.text) for item in attachments)
 
 
-def context_hash(context: Sequence[NamedText]) -> str:
-    listed = to_json([[item.name, item.text] for item in context])
-    return hashlib.sha256(listed.encode("utf-8", "surrogatepass")).hexdigest()
+def context_hash(context: Sequence[NamedText], media: Sequence[MediaRef] = ()) -> str:
+    texts = [[item.name, item.text] for item in context]
+    named = to_json([*texts, *([ref.path, ref.mime_type, ref.sha256] for ref in media)])
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _changed_context(wish: Wish, held: str | None) -> str | None:
     """The hash of the secondary context if it must be sent: it differs from what is held."""
-    now = context_hash(wish.context)
+    now = context_hash(wish.context, wish.media)
     return None if now == (held or context_hash(())) else now
 
 
 def _extra(
-    wish: Wish, context: str | None, outcomes: Sequence[Outcome], carryover: Sequence[str]
+    wish: Wish,
+    context: str | None,
+    fresh: Sequence[MediaRef],
+    outcomes: Sequence[Outcome],
+    carryover: Sequence[str],
 ) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if context:
-        extra["secondaryContext"] = [{"path": item.name, "text": item.text} for item in wish.context]
+        texts = [{"path": item.name, "text": item.text} for item in wish.context]
+        extra["secondaryContext"] = [*texts, *listed(wish.media, fresh)]
         extra["secondaryContextHash"] = context
     if outcomes:
         extra["outcomes"] = [{"proposalSha256": o.proposal, "outcome": o.outcome} for o in outcomes]

@@ -20,4 +20,5 @@ def references(session: Session) -> Iterator[tuple[str, str]]:
             yield from (("", blob) for blob in (entry.sent.messages, entry.remote.content) if blob)
             yield from ((file.path, file.sha256) for file in entry.sent.files if file.sha256)
             yield from ((ref.path, ref.sha256) for ref in entry.sent.carried if ref.sha256)
+            yield from ((ref.path, ref.sha256) for ref in entry.sent.media)
         yield from ((file.path, blob) for file in files for blob in (file.before, file.after) if blob)

@@ -41,7 +41,7 @@ def _texts(payload: Payload) -> Iterator[tuple[str, str]]:
     for holder in _sources(payload):
         yield str(holder.get("path", "the source")), holder.get("currentSource") or ""
     for item in payload.get("secondaryContext", ()):
-        yield item["path"], item["text"]
+        yield item["path"], item.get("text", "")  # images and PDFs have none
     for item in payload.get("attachments", ()):
         named = not find(item["name"])
         yield "the name of an attachment", item["name"]

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from gemchat.core.diff import opcodes
+from gemchat.core.kinds import SUPPORTED
 from gemchat.core.model import Value
 from gemchat.errors import NotText, UsageError
 
@@ -157,7 +158,7 @@ def splice(base: TextFile, replacements: Sequence[Replacement]) -> bytes:
 
 
 def _binary() -> NotText:
-    return NotText("is a binary file", "gemchat works on text files only.")
+    return NotText("is a binary file", f"gemchat works on text, and takes as context also {SUPPORTED}.")
 
 
 def _with_line_ends(text: str, ends: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ def _said(turn: Turn) -> Iterator[str]:
     yield turn.prompt
     yield turn.problem
     yield from (file.path for file in turn.sent.files)
+    yield from (ref.path for ref in turn.sent.media)
     yield turn.reply
     yield from _texts(turn.reply)
 

@@ -13,7 +13,8 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
-from gemchat.core.model import Event, Reply, Request, Thought, Usage
+from gemchat.core.media import inline_parts
+from gemchat.core.model import Event, MediaRef, Reply, Request, Thought, Usage
 from gemchat.errors import GemchatError, NoUsableReply, ReplyTruncated, RequestRefused
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, blocked, cut_short, not_gemini, one_line, translated
@@ -54,7 +55,10 @@ class ContentsTransport(Connection):
 
 
 def request_arguments(request: Request) -> dict[str, Any]:
-    """The contents are given twice: the SDK would write signatures in another alphabet than they came in."""
+    """The contents are given twice: the SDK would write signatures in another alphabet than they came in.
+
+    What it writes is replaced, so it need not write images and PDFs.
+    """
     if not _MODEL.fullmatch(request.model):
         raise RequestRefused("that is not the name of a model")
     contents = _contents(request)
@@ -67,7 +71,7 @@ def request_arguments(request: Request) -> dict[str, Any]:
         config |= {"response_mime_type": "application/json", "response_json_schema": request.schema}
     if request.thinking is not None:
         config["thinking_config"] = {"thinking_level": request.thinking}
-    return {"model": request.model, "contents": contents, "config": config}
+    return {"model": request.model, "contents": _without_media(contents), "config": config}
 
 
 def _contents(request: Request) -> list[dict[str, Any]]:
@@ -75,9 +79,22 @@ def _contents(request: Request) -> list[dict[str, Any]]:
     return [
         json.loads(content)
         if content
-        else {"role": message.role, "parts": [{"text": part} for part in message.parts]}
+        else {"role": message.role, "parts": [_part(part, request) for part in inline_parts(message)]}
         for message, content in zip(request.messages, stored, strict=True)
     ]
+
+
+def _without_media(contents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {**content, "parts": [part for part in content["parts"] if "inlineData" not in part]}
+        for content in contents
+    ]
+
+
+def _part(part: str | MediaRef, request: Request) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"text": part}
+    return {"inlineData": {"mimeType": part.mime_type, "data": request.base64(part)}}
 
 
 def _read(chunks: Iterable[Any]) -> Iterator[Event]:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gemchat.core.model import Event, Message, Reply, Request, Thought, Usage
+from gemchat.core.kinds import PDF
+from gemchat.core.media import inline_parts
+from gemchat.core.model import Event, MediaRef, Message, Reply, Request, Thought, Usage
 from gemchat.errors import ChainLost, GemchatError, NoUsableReply, ReplyTruncated, RequestRefused, Unavailable
 from gemchat.gemini.client import Connection
 from gemchat.gemini.errors import Asked, cut_short, not_gemini, reported, translated
@@ -55,7 +57,7 @@ def request_body(request: Request) -> dict[str, Any]:
     """The service carries over nothing but the conversation: all else is said again with every request."""
     body: dict[str, Any] = {
         "model": request.model,
-        "input": _input(request.messages),
+        "input": _input(request),
         "system_instruction": request.system,
         "store": True,
         "stream": request.stream,
@@ -69,14 +71,22 @@ def request_body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _input(messages: tuple[Message, ...]) -> str | list[dict[str, Any]]:
-    if len(messages) == 1 and messages[0].role == "user" and len(messages[0].parts) == 1:
-        return messages[0].parts[0]
+def _input(request: Request) -> str | list[dict[str, Any]]:
+    match request.messages:
+        case (Message(role="user", parts=(text,), media=()),):
+            return text
     steps = {"user": "user_input", "model": "model_output"}
     return [
-        {"type": steps[message.role], "content": [{"type": "text", "text": part} for part in message.parts]}
-        for message in messages
+        {"type": steps[message.role], "content": [_content(part, request) for part in inline_parts(message)]}
+        for message in request.messages
     ]
+
+
+def _content(part: str | MediaRef, request: Request) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    kind = "document" if part.mime_type == PDF else "image"
+    return {"type": kind, "data": request.base64(part), "mime_type": part.mime_type}
 
 
 def _read_events(events: Iterable[Any], asked: Asked) -> Iterator[Event]:

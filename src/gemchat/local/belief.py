@@ -71,7 +71,10 @@ def sha256(text: str) -> str:
 
 @dataclass
 class _Reader:
-    """The state of the fold. `names` has, per file, the hash by which the sender last called the believed text."""
+    """The state of the fold. `names` has, per file, the hash by which the sender last called the believed text.
+
+    `seen` are the hashes of images and PDFs that came.
+    """
 
     files: dict[str, str | None] = field(default_factory=dict)
     contradictions: list[str] = field(default_factory=list)
@@ -79,6 +82,7 @@ class _Reader:
     targets: list[str] = field(default_factory=list)
     context: list[Payload] = field(default_factory=list)
     context_hash: str | None = None
+    seen: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
 
@@ -94,6 +98,7 @@ class _Reader:
         for path, source in zip(self.targets, sources, strict=True):
             self._hear_source(path, source)
         self._hear_context()
+        self._hear_media(message)
 
     def speak(self, message: Message) -> None:
         history = _history(message)
@@ -150,6 +155,18 @@ class _Reader:
             self.context_hash = named
         elif named is not None and named != self.context_hash:
             self._object("secondaryContextHash names a context that is not held")
+
+    def _hear_media(self, message: Message) -> None:
+        came = {number: ref.sha256 for number, ref in enumerate(message.media, 1)}
+        self.seen.update(came.values())
+        named = [item for item in self.newest.get("secondaryContext", ()) if "mimeType" in item]
+        for item in named:
+            if "inline" in item and came.get(item["inline"]) != item["sha256"]:
+                self._object(f"inline of {item['path']!r} is another file")
+            if item["sha256"] not in self.seen:
+                self._object(f"{item['path']!r} was never shown")
+        if came.keys() - {item.get("inline") for item in named}:
+            self._object("an image or PDF came that the header does not name")
 
     def _apply(self, reply: str) -> None:
         try:

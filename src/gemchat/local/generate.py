@@ -14,16 +14,27 @@ from typing import Any, Literal
 import msgspec
 
 from gemchat.core.contents import to_json
-from gemchat.core.model import Message, Usage
+from gemchat.core.media import joined
+from gemchat.core.model import MediaRef, Message, Usage
 from gemchat.local.answer import Answer, Desk
+from gemchat.local.inline import received
 from gemchat.local.meter import count
 from gemchat.local.mind import Prompt, Refusal
 
 _METHODS = ["generateContent", "streamGenerateContent", "countTokens"]
 
 
+class _Blob(msgspec.Struct):
+    """The service takes a field's name in both ways of writing; the SDK writes this one with an underscore."""
+
+    data: str
+    mime_type: str = ""
+    camel: str = msgspec.field(default="", name="mimeType")
+
+
 class _Part(msgspec.Struct, rename="camel"):
-    text: str
+    text: str | None = None
+    inline_data: _Blob | None = None
     thought: bool = False
     thought_signature: str | None = None
 
@@ -85,8 +96,10 @@ def _prompt(model: str, body: bytes) -> Prompt:
         raise Refusal("'contents' must end with a content of the user's.")
     return Prompt(
         model=model,
-        system="\n".join(part.text for part in call.system_instruction.parts) if call.system_instruction else "",
-        messages=tuple(_message(content) for content in call.contents),
+        system="\n".join(part.text or "" for part in call.system_instruction.parts)
+        if call.system_instruction
+        else "",
+        messages=tuple(_message(content, model) for content in call.contents),
         schema=_schema(call.generation_config or _Config()),
     )
 
@@ -97,10 +110,19 @@ def _schema(config: _Config) -> dict[str, Any] | None:
     return config.response_json_schema
 
 
-def _message(content: _Content) -> Message:
-    texts = tuple(part.text for part in content.parts if not part.thought)
-    _check_signatures(content.parts, "".join(texts))
-    return Message(role=content.role, parts=texts)
+def _message(content: _Content, model: str) -> Message:
+    message = joined(content.role, [_received(part, model) for part in content.parts if not part.thought])
+    _check_signatures(content.parts, "".join(message.parts))
+    return message
+
+
+def _received(part: _Part, model: str) -> str | MediaRef:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return received(blob.data, blob.camel or blob.mime_type, model)
+    if part.text is None:
+        raise Refusal("A part needs 'text' or 'inlineData'.")
+    return part.text
 
 
 def _check_signatures(parts: Sequence[_Part], text: str) -> None:

@@ -7,15 +7,18 @@ becomes of those before it. System instruction and response format hold for one 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from gemchat.core.contents import to_json
-from gemchat.core.model import Message, Usage, Value
+from gemchat.core.kinds import PDF
+from gemchat.core.media import inline_parts, joined
+from gemchat.core.model import MediaRef, Message, Usage, Value
 from gemchat.local.answer import Answer, Desk
+from gemchat.local.inline import received
 from gemchat.local.mind import Prompt, Refusal
 
 _UNSERVED = ("agent", "background", "continuation_token", "tools")
@@ -25,8 +28,21 @@ class _Text(msgspec.Struct, tag="text", tag_field="type"):
     text: str
 
 
+class _Image(msgspec.Struct, tag="image", tag_field="type"):
+    data: str
+    mime_type: str
+
+
+class _Document(msgspec.Struct, tag="document", tag_field="type"):
+    data: str
+    mime_type: str
+
+
+_Content: TypeAlias = _Text | _Image | _Document
+
+
 class _UserInput(msgspec.Struct, tag="user_input", tag_field="type"):
-    content: list[_Text]
+    content: list[_Content]
 
 
 class _ModelOutput(msgspec.Struct, tag="model_output", tag_field="type"):
@@ -42,12 +58,12 @@ class _Format(msgspec.Struct):
     schema: dict[str, Any] | None = None
 
 
-_Item: TypeAlias = _Text | _UserInput | _ModelOutput | _Thought
+_Item: TypeAlias = _Content | _UserInput | _ModelOutput | _Thought
 
 
 class _Call(msgspec.Struct):
     model: str
-    input: str | _Text | list[_Item]
+    input: str | _Content | list[_Item]
     previous_interaction_id: str | None = None
     system_instruction: str = ""
     response_format: _Format | list[_Format] | None = None
@@ -89,7 +105,7 @@ class Interactions:
             if getattr(call, name):
                 raise Refusal(f"'{name}' is not served here.")
         history = self._chain(call.previous_interaction_id)
-        said = _messages(call.input)
+        said = _messages(call.input, call.model)
         prompt = Prompt(
             model=call.model,
             system=call.system_instruction,
@@ -181,25 +197,32 @@ class _Exchange:
         )
 
 
-def _messages(given: str | _Text | list[_Item]) -> tuple[Message, ...]:
+def _messages(given: str | _Content | list[_Item], model: str) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (Message(role="user", parts=(given,)),)
     items = given if isinstance(given, list) else [given]
-    texts = [item for item in items if isinstance(item, _Text)]
-    if texts and len(texts) == len(items):
-        return (_message("user", texts),)
+    contents = [item for item in items if isinstance(item, _Text | _Image | _Document)]
+    if contents and len(contents) == len(items):
+        return (_message("user", contents, model),)
     said = [
-        _message("user" if isinstance(item, _UserInput) else "model", item.content)
+        _message("user" if isinstance(item, _UserInput) else "model", item.content, model)
         for item in items
         if isinstance(item, _UserInput | _ModelOutput)
     ]
-    if texts or not said or said[-1].role != "user":
-        raise Refusal("'input' must be a text, a list of texts, or a list of steps that ends with the user's.")
+    if contents or not said or said[-1].role != "user":
+        raise Refusal("'input' must be a text, a list of contents, or a list of steps that ends with the user's.")
     return tuple(said)
 
 
-def _message(role: Literal["user", "model"], texts: list[_Text]) -> Message:
-    return Message(role=role, parts=tuple(item.text for item in texts))
+def _message(role: Literal["user", "model"], contents: Sequence[_Content], model: str) -> Message:
+    return joined(role, [item.text if isinstance(item, _Text) else _received(item, model) for item in contents])
+
+
+def _received(item: _Image | _Document, model: str) -> MediaRef:
+    ref = received(item.data, item.mime_type, model)
+    if isinstance(item, _Document) != (ref.mime_type == PDF):
+        raise Refusal(f"'{ref.mime_type}' has another type of content.")
+    return ref
 
 
 def _schema(given: _Format | list[_Format] | None) -> dict[str, Any] | None:
@@ -231,7 +254,14 @@ def _head(name: str, model: str, status: str, created: float) -> dict[str, Any]:
 
 def _step(message: Message) -> dict[str, Any]:
     kind = "user_input" if message.role == "user" else "model_output"
-    return {"type": kind, "content": [{"type": "text", "text": part} for part in message.parts]}
+    return {"type": kind, "content": [_content(part) for part in inline_parts(message)]}
+
+
+def _content(part: str | MediaRef) -> dict[str, Any]:
+    """Of images and PDFs no bytes are kept."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "document" if part.mime_type == PDF else "image", "mime_type": part.mime_type}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

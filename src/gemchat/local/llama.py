@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gemchat.core.media import media_of
 from gemchat.core.model import Usage
 from gemchat.local import transcript
 from gemchat.local.belief import Belief, read
@@ -33,6 +34,8 @@ class LlamaMind:
         return self._engine.name
 
     def answer(self, prompt: Prompt) -> Iterator[str | Usage]:
+        if media_of(prompt.messages):
+            raise Refusal("The local model reads text only, no images and no PDFs.")
         belief = read(prompt.messages)
         schema = prompt.schema
         if schema is None:

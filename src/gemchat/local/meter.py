@@ -1,6 +1,7 @@
 """Counts tokens, and how many of them a prefix cache like Gemini's would serve.
 
-A token is four characters, rounded up over the whole request. Every prefix of a conversation that was billed is
+A token is four characters, rounded up over the whole request; images and PDFs weigh what they are documented to.
+Every prefix of a conversation that was billed is
 remembered by digest, its reply included; the longest one still warm is what the next request has cached. Which
 API a conversation came through, and how a message is cut into parts, makes no difference.
 """
@@ -23,7 +24,11 @@ def tokens(chars: int) -> int:
 
 
 def count(prompt: Prompt) -> int:
-    return tokens(len(prompt.system) + sum(len(part) for message in prompt.messages for part in message.parts))
+    return tokens(len(prompt.system) + sum(map(_chars, prompt.messages)))
+
+
+def _chars(message: Message) -> int:
+    return sum(map(len, message.parts)) + _CHARS_PER_TOKEN * sum(ref.tokens for ref in message.media)
 
 
 class Meter:
@@ -63,10 +68,13 @@ def _prefixes(prompt: Prompt) -> Iterator[tuple[bytes, int]]:
     chars = len(prompt.system)
     yield digest, chars
     for message in prompt.messages:
-        text = "".join(message.parts)
-        digest = _digest(digest.hex(), message.role, text)
-        chars += len(text)
+        digest = _digest(digest.hex(), message.role, "".join(message.parts), *_named(message))
+        chars += _chars(message)
         yield digest, chars
+
+
+def _named(message: Message) -> list[str]:
+    return [ref.sha256 for ref in message.media]
 
 
 def _digest(*texts: str) -> bytes:
