@@ -70,6 +70,7 @@ ALLOWED = {
     "output": {"errors"},
     "stored": {"config", "core"},
     "local": {"atomic", "core", "errors"},
+    "warm": set(),
     "__init__": set(),
 }
 IMPURE = {
