@@ -74,6 +74,7 @@ ALLOWED = {
     "output": {"errors"},
     "stored": {"config", "core"},
     "local": {"atomic", "core", "errors"},
+    "warm": set(),
     "__init__": set(),
 }
 IMPURE = {

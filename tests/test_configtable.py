@@ -31,7 +31,7 @@ def test_every_row_is_complete_and_its_default_is_allowed() -> None:
 def test_what_moves_the_key_or_the_content_loosens_a_guard_or_runs_a_command_is_the_users_alone() -> None:
     assert {row.name for row in OPTIONS if not row.shared} == {
         "base_url", "insecure", "vertex", "project", "location", "attachments.limit", "check", "pager",
-        "local.path", "local.url",
+        "warm", "local.path", "local.url",
     }  # fmt: skip
 
 
@@ -53,6 +53,10 @@ def test_what_moves_the_key_or_the_content_loosens_a_guard_or_runs_a_command_is_
         ("deadline", float("inf")),
         ("deadline", "60"),
         ("check", ["pytest"]),
+        ("warm", "10"),
+        ("warm", "10 m"),
+        ("warm", 600),
+        ("warm", "-1m"),
         ("local.path", "model.gguf"),
         ("prices.m", {"fresh": 1}),
         ("prices.m", {"fresh": 1, "cached": 1, "output": -1}),

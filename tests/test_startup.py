@@ -104,3 +104,24 @@ def test_without_a_file_no_parser_is_loaded(project_root: Path) -> None:
     (project_root / "app.py").write_text("x = 1\n")
     program = PROBE.replace(repr(HEAVY), repr(("tomllib",)))
     assert probe(project_root, "ask", "what?", "app.py", "--dry-run", program=program) == (0, [])
+
+
+STARTING = """
+import sys
+import gc, signal
+before = set(sys.modules)
+from gemchat.warm.meeting import has_parent
+assert not has_parent()
+looking = set(sys.modules) - before
+from gemchat.warm.launch import launched
+sys.stderr.write(repr((sorted(looking), sorted(set(sys.modules) - before))))
+"""
+
+
+def test_looking_for_a_parent_loads_nothing_and_finding_one_loads_sockets(project_root: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", STARTING], cwd=project_root, capture_output=True, check=True)
+    looking, launching = eval(done.stderr)
+    ours = {"gemchat", "gemchat.warm", "gemchat.warm.meeting"}
+    assert set(looking) - {"__future__", "collections.abc"} == ours
+    foreign = {"_socket", "array", "collections.abc", "errno", "math", "select", "selectors", "socket"}
+    assert set(launching) - set(looking) - {"gemchat.warm.launch"} <= foreign

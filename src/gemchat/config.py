@@ -49,6 +49,7 @@ class Settings(Value, frozen=True):
     check_timeout: float
     side_by_side: bool
     pager: bool
+    warm: str
     local_path: str | None
     local_url: str | None
 

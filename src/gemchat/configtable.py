@@ -22,6 +22,7 @@ Seconds = Annotated[float, Meta(gt=0, le=7 * 86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Dollars = Annotated[float, Meta(ge=0, le=1_000_000)]
 Mode = Literal["auto", "always", "never"]
+Duration = Annotated[str, Meta(pattern=r"^(off|0|[1-9][0-9]{0,3}[smh])$")]
 
 
 class Price(Value, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +114,11 @@ OPTIONS = (
         default=False,
     ),
     Option(
+        "warm", "off or a time like 10m (s, m, h)", Duration,
+        "How long after a turn a process that has loaded the SDK waits for the next one (Linux).",
+        default="off", variable="GEMCHAT_WARM",
+    ),
+    Option(
         "local.path", "the whole path of a file", Name, "Another GGUF file as the local model.",
         variable="GEMCHAT_LOCAL_MODEL",
     ),
@@ -146,6 +152,11 @@ def checked(name: str, value: object, kind: type[GemchatError], *, where: str = 
     if name == "local.path" and not text and not found.startswith(("/", "~")):
         raise _wrong(name, row, value, kind, where)  # relative to what, a file cannot say
     return found
+
+
+def seconds(duration: str) -> float:
+    """Of a `Duration`."""
+    return 0.0 if duration in ("off", "0") else float(duration[:-1]) * {"s": 1, "m": 60, "h": 3600}[duration[-1]]
 
 
 def flattened(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 RUNS = 11
 GEMCHAT = (sys.executable, str(Path(sys.executable).with_name("gemchat")))  # the command as it is installed
@@ -25,6 +25,7 @@ class Job(NamedTuple):
     before: Callable[[], object] = lambda: None
     codes: tuple[int, ...] = (0,)
     terminal: bool = False
+    group: bool = False  # of its own, as a shell on a terminal starts it
 
 
 class Figures(NamedTuple):
@@ -70,12 +71,17 @@ def run(job: Job) -> Run:
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         *((os.POSIX_SPAWN_DUP2, writing, number) for number in ((1, 2) if job.terminal else (1,))),
     ]
+    options: dict[str, Any] = {"setpgroup": 0} if job.group else {}
     here = os.open(".", os.O_RDONLY)
     try:
         os.chdir(job.directory or ".")
         began = time.monotonic()
         pid = os.posix_spawn(
-            job.arguments[0], list(job.arguments), job.environ or clean_environ(), file_actions=actions
+            job.arguments[0],
+            list(job.arguments),
+            job.environ or clean_environ(),
+            file_actions=actions,
+            **options,
         )
     finally:
         os.fchdir(here)

@@ -86,6 +86,7 @@ def gemchat(project_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
             "GEMINI_API_KEY": "test-key",
             "GOOGLE_GEMINI_BASE_URL": server.url,
             "GEMCHAT_STATE_DIR": str(tmp_path / "state"),
+            "XDG_RUNTIME_DIR": str(tmp_path),
         }
         yield Gemchat(project_root, environ, mind, server, capsys, requests)
 

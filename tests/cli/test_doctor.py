@@ -45,6 +45,7 @@ def test_all_is_well(gemchat: Gemchat) -> None:
     assert out == (
         "ok       key: there is an API key, and it has the form of one\n"
         f"ok       base URL: requests go to {gemchat.server.url}\n"
+        "ok       warm start: off\n"
         "note     completions: bash does not complete\n"
         "         gemchat --install-completion\n"
         "ok       lock: nobody holds the project's lock\n"

@@ -17,6 +17,7 @@ MORE = [
     ["run", "--", sys.executable, "-c", "print('done')"],
     ["watch"],
     ["local", "stop"],
+    ["warm", "stop"],
     ["local", "rm"],
     ["demo", "--scripted"],
     ["config", "set", "horizon", "4"],

@@ -40,6 +40,7 @@ RUNS = [
     ["sessions", "rename", "work", "play"],
     ["sessions", "rm", "play"],
     ["local", "status"],
+    ["warm", "status"],
     ["context"],
     ["context", "add", "app.py"],
     ["context", "rm", "app.py"],
@@ -72,7 +73,7 @@ def outputs(gemchat: Gemchat) -> list[tuple[str, Any]]:
 
 
 def name_of(run: list[str]) -> str:
-    return " ".join(run[: 1 + (run[0] in ("sessions", "local", "config", "context") and len(run) > 1)])
+    return " ".join(run[: 1 + (run[0] in ("sessions", "local", "warm", "config", "context") and len(run) > 1)])
 
 
 def test_every_command_with_json_has_a_schema_and_is_run() -> None:

@@ -88,6 +88,23 @@ def _settings(here: Surroundings, place: Project) -> Iterator[Finding]:
         yield Finding("base URL", "ok", f"requests go to {url}")
     except ConfigError as error:
         yield Finding("base URL", "problem", error.message, error.hint)
+    yield _warm(here, chosen.warm)
+
+
+def _warm(here: Surroundings, setting: str) -> Finding:
+    from gemchat.warm import control
+    from gemchat.warm.meeting import directory_of
+
+    if setting in ("off", "0"):
+        return Finding("warm start", "ok", "off")
+    if not control.SUPPORTED:
+        return Finding("warm start", "note", "does nothing on this system; it needs Linux")
+    if not control.is_safe(here.environ):
+        place = directory_of(here.environ)
+        hint = f"Make it yours alone: chmod 700 {place}"
+        return Finding("warm start", "problem", f"others may enter {place}", hint)
+    waiting = [f"process {one.pid}, idle for {one.idle:.0f} s" for one in control.parents(here.environ)]
+    return Finding("warm start", "ok", "; ".join(["on", *waiting]))
 
 
 def _completions(environ: Mapping[str, str]) -> Finding:
@@ -129,6 +146,6 @@ def _show(finding: Finding) -> None:
 def _exit_code(findings: list[Finding]) -> int:
     """What is wrong with the state weighs more than what is wrong with the settings."""
     wrong = {finding.check for finding in findings if finding.state == "problem"}
-    if wrong - {"settings", "key", "base URL"}:
+    if wrong - {"settings", "key", "base URL", "warm start"}:
         return SessionError.exit_code
     return ConfigError.exit_code if wrong else 0

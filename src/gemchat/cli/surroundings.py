@@ -253,6 +253,13 @@ class Surroundings:
         named = self.environ.get("GEMCHAT_RUNTIME_DIR")
         return Place(directory=Path(named).absolute() if named else state_directory(self.environ) / "local")
 
+    def keep_warm(self, chosen: Settings) -> None:
+        """Leaves a process behind for the next turn in this terminal, or none, as the settings have it."""
+        from gemchat.configtable import seconds
+        from gemchat.warm.control import settle
+
+        settle(self.environ, seconds(chosen.warm))
+
     def _connect_locally(self, wanted: Settings, note: Callable[[str], None]) -> AbstractContextManager[Transport]:
         from gemchat.cli.loading import local_server
         from gemchat.local.choice import choice

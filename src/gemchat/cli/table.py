@@ -51,6 +51,7 @@ COMMANDS = {
     ),
     "sessions": ("sessions:app", "List, use, rename and remove sessions."),
     "local": ("local:app", "See, stop and remove the model on this machine."),
+    "warm": ("warm:app", "See and end the processes that let the next turn start at once."),
     "config": ("config:app", "Show and change settings; store the API key."),
     "context": ("context:app", "Show what the model holds and what comes next; add and remove read-only files."),
 }

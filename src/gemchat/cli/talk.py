@@ -67,6 +67,7 @@ def ask(
     chat = Chat(place, lambda: here.connect(chosen, view), on_text=shown, progress=view.progress)
     if dry_run:
         return _show_decision(view, place, question)
+    ctx.call_on_close(lambda: here.keep_warm(chosen))
     with view.answer(chosen.model):
         turn = chat.send(question)
     if pages:
@@ -147,6 +148,7 @@ def edit(
     review = Review(view, place, refine, here.environ, side_by_side=columns, pager=pages)
     if dry_run:
         return _show_decision(view, place, question)
+    ctx.call_on_close(lambda: here.keep_warm(chosen))
     command = chosen.check if check is None else check
     if command:
         timeout = check_timeout or chosen.check_timeout
