@@ -7,13 +7,13 @@ characters of a line. `apply_patch(old, unified(old, new)) == new` for all texts
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
 from gemchat.core.anchors import anchors
 from gemchat.core.model import Value
+from gemchat.core.runs import Region, regions
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
 Opcode: TypeAlias = tuple[str, int, int, int, int]
@@ -21,7 +21,7 @@ Opcode: TypeAlias = tuple[str, int, int, int, int]
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
 _EXACT_UP_TO = 100_000  # pairs of lines; to compare more of them takes minutes
-_STEPS = 500_000  # comparisons that one search for the longest common run may take
+_DEPTH = 8  # how often what is between anchors is divided again
 NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -53,40 +53,39 @@ def split_lines(text: str) -> list[str]:
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both."""
+    """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both.
+
+    Of long texts the shortest way is not looked for: the time grows with the lines, not with their square.
+    """
+    return _opcodes(old, new, _DEPTH)
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
     head, tail = _common_ends(old, new)
     codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
-    codes += _shifted(_between_ends(old[head : len(old) - tail], new[head : len(new) - tail]), head, head)
+    middle = _between_ends(old[head : len(old) - tail], new[head : len(new) - tail], depth)
+    codes += _shifted(middle, head, head)
     if tail:
         codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
     return codes
 
 
-def _between_ends(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """The same for what is between common ends. Where it is long, lines that both have once divide it first."""
+def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
+    """The same for what is between common ends. Where it is long, what both have once divides it first."""
     if len(old) * len(new) <= _EXACT_UP_TO:
         return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-    common = anchors(old, new)
+    common = anchors(old, new) if depth else []
     if not common:
-        return _without_anchors(old, new)
+        return [("replace", 0, len(old), 0, len(new))]
     codes: list[Opcode] = []
     a = c = 0
     for b, d in (*common, (len(old), len(new))):
         if (a, c) != (b, d):
-            _extend(codes, _shifted(opcodes(old[a:b], new[c:d]), a, c))
+            _extend(codes, _shifted(_opcodes(old[a:b], new[c:d], depth - 1), a, c))
         if b < len(old):
             _extend(codes, [("equal", b, b + 1, d, d + 1)])
         a, c = b + 1, d + 1
     return codes
-
-
-def _without_anchors(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """Lines that recur all over are no help; if what is left would still take too long, all of it is replaced."""
-    often = Counter(new)
-    popular = len(new) // 100 + 1
-    if sum(often[line] for line in old if often[line] <= popular) <= _STEPS:
-        return [*SequenceMatcher(None, old, new).get_opcodes()]
-    return [("replace", 0, len(old), 0, len(new))]
 
 
 def _shifted(codes: Iterable[Opcode], old: int, new: int) -> list[Opcode]:
@@ -104,8 +103,13 @@ def _extend(codes: list[Opcode], more: Iterable[Opcode]) -> None:
 
 def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:
     """The differences of two texts, each with up to `context` unchanged lines around it."""
-    before, after = split_lines(old), split_lines(new)
-    found: list[Hunk] = []
+    return [hunk for region in regions(old, new, context) for hunk in hunks_in(region, old, new, context)]
+
+
+def hunks_in(region: Region, old: str, new: str, context: int = 3) -> Iterator[Hunk]:
+    """The differences in a part of the texts that has its context with it."""
+    before = split_lines(old[region.start : region.end])
+    after = split_lines(new[region.new_start : region.new_end])
     for group in _grouped(opcodes(before, after), context):
         lines: list[tuple[Tag, str]] = []
         for tag, a, b, c, d in group:
@@ -114,8 +118,10 @@ def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:
             else:
                 lines += [("-", line) for line in before[a:b]]
                 lines += [("+", line) for line in after[c:d]]
-        found.append(Hunk(old_start=group[0][1], new_start=group[0][3], lines=tuple(lines)))
-    return found
+        _, old_start, _, new_start, _ = group[0]
+        yield Hunk(
+            old_start=region.line + old_start, new_start=region.new_line + new_start, lines=tuple(lines)
+        )
 
 
 def count(found: Iterable[Hunk]) -> tuple[int, int]:
