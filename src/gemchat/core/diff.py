@@ -13,14 +13,13 @@ from typing import Literal, TypeAlias
 
 from gemchat.core.anchors import anchors
 from gemchat.core.model import Value
-from gemchat.core.runs import Region, regions
+from gemchat.core.runs import EXACT, Region, regions
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
 Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
-_EXACT_UP_TO = 100_000  # pairs of lines; to compare more of them takes minutes
 _DEPTH = 8  # how often what is between anchors is divided again
 NO_NEWLINE = "\\ No newline at end of file"
 
@@ -72,7 +71,7 @@ def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]
 
 def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
     """The same for what is between common ends. Where it is long, what both have once divides it first."""
-    if len(old) * len(new) <= _EXACT_UP_TO:
+    if len(old) * len(new) <= EXACT:
         return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
     common = anchors(old, new) if depth else []
     if not common:

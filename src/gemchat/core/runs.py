@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _FIRST = 64  # characters that are compared at once: at first, and
 _BLOCK = 1 << 17  # at most, so that both stay in the processor's cache
-_WHOLE = 64_000  # characters of a middle that is one passage, to be compared line by line
+EXACT = 100_000  # pairs of lines, up to which all are compared; more take too long
 _PROBE = 128  # characters, to the end of their line, by which a place is known again
 _FURTHEST = 1 << 14  # lines behind a difference in which such a place is looked for
 
@@ -37,11 +37,11 @@ class Region(NamedTuple):
     new_line: int
 
 
-def regions(old: str, new: str, context: int, whole: int = _WHOLE) -> Iterator[Region]:
+def regions(old: str, new: str, context: int, exact: int = EXACT) -> Iterator[Region]:
     """The passages, each with `context` equal lines around it; those that would touch are one region."""
     current: Region | None = None
     at = line = new_line = 0
-    for passage in passages(old, new, whole):
+    for passage in passages(old, new, exact):
         between = old.count("\n", at, passage.start)
         if current and between <= 2 * context:
             current = current._replace(end=passage.end, new_end=passage.new_end)
@@ -56,13 +56,13 @@ def regions(old: str, new: str, context: int, whole: int = _WHOLE) -> Iterator[R
         yield _with_lines_behind(current, old, context)
 
 
-def passages(old: str, new: str, whole: int = _WHOLE) -> Iterator[Passage]:
-    """In order, without overlap; what is between two is equal. A middle of at most `whole` characters is one."""
+def passages(old: str, new: str, exact: int = EXACT) -> Iterator[Passage]:
+    """In order, without overlap; what is between two is equal. The last `exact` pairs of lines are in one."""
     a = b = _equal_lines(old, 0, len(old), new, 0, len(new))
     end, new_end = _before_tail(old, a, new, b)
     while a < end or b < new_end:
         c, d = end, new_end
-        if max(end - a, new_end - b) > whole:
+        if not _has_few_lines(old, a, end, new, b, new_end, exact):
             c, d = _next_equal(old, a, end, new, b, new_end)
         yield Passage(a, c, b, d)
         equal = _equal_lines(old, c, end, new, d, new_end)
@@ -102,29 +102,33 @@ def _equal_from(limit: int, equal: Callable[[int, int], bool]) -> int:
     return done
 
 
+def _has_few_lines(old: str, a: int, end: int, new: str, b: int, new_end: int, pairs: int) -> bool:
+    if max(end - a, new_end - b) > pairs:
+        return False
+    return old.count("\n", a, end) * new.count("\n", b, new_end) <= pairs
+
+
 def _next_equal(old: str, a: int, end: int, new: str, b: int, new_end: int) -> tuple[int, int]:
     """The nearest line starts behind a difference from which on both are equal for a while; else the ends.
 
     Twice as far each time: lines that gave way to as many others, lines that came, that went, or gave way to more
     or fewer.
     """
-    c, d, lines, more = a, b, 0, 1
+    c, d, lines = a, b, 1
     while lines < _FURTHEST and (c < end or d < new_end):
-        c, d = _lines_on(old, c, more, end), _lines_on(new, d, more, new_end)
-        lines += more
-        more = lines
+        nearer = c
+        c, d = _lines_on(old, c, lines, end), _lines_on(new, d, lines, new_end)
+        lines *= 2
         known = _probe(old, c, end)
         if known and new.startswith(known, d - 1, new_end):
             return c, d
-        came = _find(_probe(old, a, end), new, b, d, new_end)
-        if came:
-            return a, came
-        went = _find(_probe(new, b, new_end), old, a, c, end)
-        if went:
-            return went, b
-        other = _find(known, new, b, d, new_end)
-        if other:
-            return c, other
+        for place in dict.fromkeys((a, nearer)):
+            found = _find(_probe(old, place, end), new, b, d, new_end)
+            if found:
+                return place, found
+        found = _find(_probe(new, b, new_end), old, a, c, end)
+        if found:
+            return found, b
     return end, new_end
 
 
