@@ -9,12 +9,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-_RUNS = (1, 2, 4, 16)  # lines; the first of which there is one that both have once
+_RUNS = (1, 2, 4, 16)  # lines; the first length of which both have one once is taken
+_LONG = 100_000  # lines of both texts; of longer ones only single lines are looked at
 
 
 def anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """As many positions in both as can be without crossing, rising in both; as patience sorting finds them."""
-    return next(filter(None, (_anchors(_runs(old, length), _runs(new, length)) for length in _RUNS)), [])
+    lengths = _RUNS if len(old) + len(new) <= _LONG else _RUNS[:1]
+    return next(filter(None, (_anchors(_runs(old, length), _runs(new, length)) for length in lengths)), [])
 
 
 def _runs(lines: Sequence[str], length: int) -> Sequence[Hashable]:

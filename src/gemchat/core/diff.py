@@ -131,8 +131,33 @@ def count(found: Iterable[Hunk]) -> tuple[int, int]:
 
 def unified(old: str, new: str, *, old_name: str, new_name: str) -> str:
     """A unified diff with three lines of context; empty when the texts are equal."""
-    body = "".join(_printed(hunk) for hunk in hunks(old, new))
-    return f"--- {_with_tab(_quoted(old_name))}\n+++ {_with_tab(_quoted(new_name))}\n{body}" if body else ""
+    body = "".join(map(_printed, hunks(old, new)))
+    return f"{_names(old_name, new_name)}{body}" if body else ""
+
+
+def short_diff(old: str, new: str, name: str, room: int) -> tuple[str, int, int] | None:
+    """The unified diff of two texts that differ, lines added and lines removed.
+
+    None if it has more than `room` characters, which is found out without writing them all.
+    """
+    printed, added, removed = [_names(name, name)], 0, 0
+    for region in regions(old, new, context=3):
+        if region.new_end - region.new_start > room and _least_added(region, old, new) > room:
+            return None
+        for hunk in hunks_in(region, old, new):
+            printed.append(_printed(hunk))
+            room -= len(printed[-1])
+            if room < len(printed[0]):
+                return None
+            more, fewer = count([hunk])
+            added, removed = added + more, removed + fewer
+    return "".join(printed), added, removed
+
+
+def _least_added(region: Region, old: str, new: str) -> int:
+    """Characters of lines that the old text does not have at all."""
+    before = old[region.start : region.end].split("\n")
+    return sum(map(len, {*new[region.new_start : region.new_end].split("\n")}.difference(before)))
 
 
 def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644) -> str:
@@ -267,6 +292,10 @@ def _escaped(byte: int) -> str:
 def _with_tab(name: str) -> str:
     """git ends an unquoted name that contains a space with a tab."""
     return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+def _names(old: str, new: str) -> str:
+    return f"--- {_with_tab(_quoted(old))}\n+++ {_with_tab(_quoted(new))}\n"
 
 
 def _blob(text: str | None) -> str:
