@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gemchat.core.anchors import anchors
-from gemchat.core.diff import apply_patch, hunks, opcodes, unified
+from gemchat.core.diff import apply_patch, hunks, unified
+from gemchat.core.opcodes import opcodes
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 

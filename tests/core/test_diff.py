@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from gemchat.core.diff import apply_patch, count, git_patch, hunks, opcodes, split_lines, unified
+from gemchat.core.diff import apply_patch, count, git_patch, hunks, split_lines, unified
+from gemchat.core.opcodes import opcodes
 from tests.core.strategies import texts
 
 

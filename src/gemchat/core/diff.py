@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
-from gemchat.core.anchors import anchors
 from gemchat.core.model import Value
-from gemchat.core.runs import EXACT, Region, regions
+from gemchat.core.opcodes import Opcode, opcodes
+from gemchat.core.runs import Region, regions
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
-Opcode: TypeAlias = tuple[str, int, int, int, int]
+_Texts: TypeAlias = tuple[list[str], list[str]]
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
-_DEPTH = 8  # how often what is between anchors is divided again
 NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -51,76 +49,32 @@ def split_lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both.
-
-    Of long texts the shortest way is not looked for: the time grows with the lines, not with their square.
-    """
-    return _opcodes(old, new, _DEPTH)
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
-    head, tail = _common_ends(old, new)
-    codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
-    middle = _between_ends(old[head : len(old) - tail], new[head : len(new) - tail], depth)
-    codes += _shifted(middle, head, head)
-    if tail:
-        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
-    return codes
-
-
-def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
-    """The same for what is between common ends. Where it is long, what both have once divides it first."""
-    if len(old) * len(new) <= EXACT:
-        return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-    common = anchors(old, new) if depth else []
-    if not common:
-        return [("replace", 0, len(old), 0, len(new))]
-    codes: list[Opcode] = []
-    a = c = 0
-    for b, d in (*common, (len(old), len(new))):
-        if (a, c) != (b, d):
-            _extend(codes, _shifted(_opcodes(old[a:b], new[c:d], depth - 1), a, c))
-        if b < len(old):
-            _extend(codes, [("equal", b, b + 1, d, d + 1)])
-        a, c = b + 1, d + 1
-    return codes
-
-
-def _shifted(codes: Iterable[Opcode], old: int, new: int) -> list[Opcode]:
-    return [(tag, a + old, b + old, c + new, d + new) for tag, a, b, c, d in codes]
-
-
-def _extend(codes: list[Opcode], more: Iterable[Opcode]) -> None:
-    """Adds runs, of which equal ones that touch become one."""
-    for code in more:
-        if codes and code[0] == codes[-1][0] == "equal":
-            tag, a, _, c, _ = codes.pop()
-            code = (tag, a, code[2], c, code[4])  # noqa: PLW2901
-        codes.append(code)
-
-
 def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:
     """The differences of two texts, each with up to `context` unchanged lines around it."""
-    return [hunk for region in regions(old, new, context) for hunk in hunks_in(region, old, new, context)]
+    return [_hunk(*group) for region in regions(old, new, context) for group in _groups(region, old, new, context)]
 
 
-def hunks_in(region: Region, old: str, new: str, context: int = 3) -> Iterator[Hunk]:
-    """The differences in a part of the texts that has its context with it."""
-    before = split_lines(old[region.start : region.end])
-    after = split_lines(new[region.new_start : region.new_end])
-    for group in _grouped(opcodes(before, after), context):
-        lines: list[tuple[Tag, str]] = []
-        for tag, a, b, c, d in group:
-            if tag == "equal":
-                lines += [(" ", line) for line in before[a:b]]
-            else:
-                lines += [("-", line) for line in before[a:b]]
-                lines += [("+", line) for line in after[c:d]]
-        _, old_start, _, new_start, _ = group[0]
-        yield Hunk(
-            old_start=region.line + old_start, new_start=region.new_line + new_start, lines=tuple(lines)
-        )
+def _groups(region: Region, old: str, new: str, context: int) -> Iterator[tuple[Region, _Texts, list[Opcode]]]:
+    """What is needed for each hunk of a part of the texts."""
+    texts = (
+        split_lines(old[region.start : region.end]),
+        split_lines(new[region.new_start : region.new_end]),
+    )
+    for group in _grouped(opcodes(*texts), context):
+        yield region, texts, group
+
+
+def _hunk(region: Region, texts: _Texts, group: Sequence[Opcode]) -> Hunk:
+    before, after = texts
+    lines: list[tuple[Tag, str]] = []
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            lines += [(" ", line) for line in before[a:b]]
+        else:
+            lines += [("-", line) for line in before[a:b]]
+            lines += [("+", line) for line in after[c:d]]
+    _, a, _, c, _ = group[0]
+    return Hunk(old_start=region.line + a, new_start=region.new_line + c, lines=tuple(lines))
 
 
 def count(found: Iterable[Hunk]) -> tuple[int, int]:
@@ -140,24 +94,31 @@ def short_diff(old: str, new: str, name: str, room: int) -> tuple[str, int, int]
 
     None if it has more than `room` characters, which is found out without writing them all.
     """
-    printed, added, removed = [_names(name, name)], 0, 0
+    printed, found = [_names(name, name)], []
+    room -= len(printed[0])
     for region in regions(old, new, context=3):
         if region.new_end - region.new_start > room and _least_added(region, old, new) > room:
             return None
-        for hunk in hunks_in(region, old, new):
-            printed.append(_printed(hunk))
-            room -= len(printed[-1])
-            if room < len(printed[0]):
+        for group in _groups(region, old, new, context=3):
+            if _least_printed(*group[1:]) > room:
                 return None
-            more, fewer = count([hunk])
-            added, removed = added + more, removed + fewer
-    return "".join(printed), added, removed
+            found.append(_hunk(*group))
+            printed.append(_printed(found[-1]))
+            room -= len(printed[-1])
+    return None if room < 0 else ("".join(printed), *count(found))
 
 
 def _least_added(region: Region, old: str, new: str) -> int:
     """Characters of lines that the old text does not have at all."""
     before = old[region.start : region.end].split("\n")
     return sum(map(len, {*new[region.new_start : region.new_end].split("\n")}.difference(before)))
+
+
+def _least_printed(texts: _Texts, group: Sequence[Opcode]) -> int:
+    """Characters of changed lines."""
+    before, after = texts
+    changed = [code for code in group if code[0] != "equal"]
+    return sum(sum(map(len, before[a:b])) + sum(map(len, after[c:d])) for _, a, b, c, d in changed)
 
 
 def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644) -> str:
@@ -196,15 +157,6 @@ def apply_hunks(text: str, changes: Iterable[Hunk]) -> str:
             raise ValueError(f"the diff does not apply at line {hunk.old_start + 1}")
         result += hunk.new
     return "".join(result + lines[done:])
-
-
-def _common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines both begin with, and how many of the rest both end with."""
-    limit = min(len(old), len(new))
-    head = next((i for i in range(limit) if old[i] != new[i]), limit)
-    limit -= head
-    tail = next((i for i in range(limit) if old[-1 - i] != new[-1 - i]), limit)
-    return head, tail
 
 
 def _grouped(codes: Iterable[Opcode], context: int) -> Iterator[list[Opcode]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from gemchat.core.diff import opcodes, split_lines
+from gemchat.core.diff import split_lines
 from gemchat.core.model import Tier, Value
+from gemchat.core.opcodes import opcodes
 
 TIERS: tuple[Tier, ...] = ("exact", "blanks", "indent")  # strictest first
 

@@ -15,8 +15,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from gemchat.core.diff import opcodes
 from gemchat.core.model import Value
+from gemchat.core.opcodes import opcodes
 from gemchat.errors import NotText, UsageError
 
 UTF_8 = "utf-8"
