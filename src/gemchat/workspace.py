@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gemchat.atomic import Staged, flush_directory, remove_leftovers, stage
 from gemchat.errors import FileMissing, OutsideProject, TooLarge, WorkspaceError
 
-SIZE_LIMIT = 4_000_000  # bytes of text; about a million tokens, more than models read
+SIZE_LIMIT = 40_000_000  # bytes of text; about a million tokens, more than models read
 
 _ROOT_MARKERS = (".git", ".hg", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", ".gemchat.toml")
 
