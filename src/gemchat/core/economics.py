@@ -17,7 +17,7 @@ SCALE = (0.5, 2.0)  # how far the service's own count may correct an estimate
 
 def estimate_tokens(text: str) -> int:
     """About four ASCII characters make a token, or 1.6 of any other script."""
-    wide = len(text) - len(text.encode("ascii", "ignore"))
+    wide = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
     return int((len(text) - wide) / 4 + wide / 1.6)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gemchat.core import history
-from gemchat.core.contents import build_multi_turn_contents, lift, message, to_json, user_payload
+from gemchat.core.contents import lifted, multi_turn_payloads, to_json, user_payload
 from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import (
@@ -173,7 +173,7 @@ def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wis
     beside = [turn for turn in history.untold(path) if turn not in chain]
     extra = _extra(wish, context, outcomes, [concluded(turn) for turn in beside])
     payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
-    newest = lift(Message(role="user", parts=(to_json(payload),)))
+    newest = lifted("user", payload)
     return Plan(
         route="continue",
         reason="the model remembers the conversation",
@@ -193,11 +193,11 @@ def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf
     choices = [choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
     outcomes = history.outcomes_to_tell(session, path, history.chain(path))
     context = _changed_context(wish, None)
-    contents = build_multi_turn_contents(
+    payloads = multi_turn_payloads(
         turns,
         mode=wish.mode,
         prompt=wish.prompt,
-        files=targets_of(choices),
+        targets=targets_of(choices),
         extra=_extra(wish, context, outcomes, left_out(path)),
     )
     resent = {choice.sent.path for choice in choices if choice.sent.source != "synchronized"}
@@ -205,7 +205,7 @@ def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf
         route="restart",
         reason=reason,
         files=tuple(choice.sent for choice in choices),
-        messages=tuple(lift(message(content)) for content in contents),
+        messages=tuple(lifted(role, payload) for role, payload in payloads),
         outcomes=outcomes,
         carried=tuple(FileRef(path=p, sha256=sha) for p, sha in shown.items() if p not in resent),
         context=context,

@@ -110,8 +110,10 @@ def decode(data: bytes, encoding: str = UTF_8) -> TextFile:
     codec = codec_of(data, encoding)
     bom = decoded.startswith(_BOM)
     raw = decoded.removeprefix(_BOM)
+    if "\r" not in raw:
+        return TextFile(text=raw, bom=bom, encoding=codec)
     crlf, lf = raw.count("\r\n"), raw.count("\n")
-    if not lf and "\r" in raw:
+    if not lf:
         return TextFile(text=raw.replace("\r", "\n"), bom=bom, eol="\r", encoding=codec)
     if not crlf:
         return TextFile(text=raw, bom=bom, encoding=codec)
