@@ -29,14 +29,12 @@ from gemchat.core.model import (
 )
 from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.screening import leaks
 from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
 from gemchat.core.tree import OVERVIEW
-from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
+from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
+from gemchat.outgoing import check_secrets, check_size
 from gemchat.project import Project, Taken
 from gemchat.selection import project_overview
-
-_NAMED_LEAKS = 5
 
 ATTACH_LIMIT = 200_000  # estimated tokens of one attachment
 
@@ -153,31 +151,21 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
     known = {ref.sha256: file.text for ref in targets if ref.sha256 and (file := files[ref.path])}
     decision = plan(session, wish, project.text_of(by_hash, known), ask.policy, project.clock())
+    request = _request(project, session, ask, decision, files)
+    check_size(request, decision.messages[-1])
     if not ask.allow_secret:
         check_secrets(decision.messages[-1], project.own_keys)
     return Prepared(
         session=session,
         ask=ask,
         plan=decision,
-        request=_request(project, session, ask, decision, files),
+        request=request,
         disk=disk,
         working=files,
         stale=stale,
         attachments=wish.attachments,
         encodings=encodings,
     )
-
-
-def check_secrets(newest: Message, own_keys: tuple[str, ...]) -> None:
-    """Raises SecretFound for credentials in what a turn newly sends; names the places, never the text."""
-    found = leaks(newest, own_keys)
-    if found:
-        places = "; ".join(f"{leak.where}, line {leak.line}: {leak.kind}" for leak in found[:_NAMED_LEAKS])
-        more = f"; and {len(found) - _NAMED_LEAKS} more" if len(found) > _NAMED_LEAKS else ""
-        raise SecretFound(
-            f"this must not leave unnoticed, so nothing was sent: {places}{more}",
-            "Take it out, or send it all the same, this once: --allow-secret",
-        )
 
 
 def _decoded(

@@ -21,7 +21,7 @@ from gemchat.core.textfile import UTF_8, TextFile, decode
 from gemchat.errors import Ended, NotText, SessionError, WorkspaceError
 from gemchat.moving import HalfMoved, files_moved, recover, steps, version_of
 from gemchat.store import DEFAULT_SESSION, Store, unknown
-from gemchat.workspace import SIZE_LIMIT, Workspace
+from gemchat.workspace import TARGET_LIMIT, Workspace
 
 
 class Taken(NamedTuple):
@@ -185,7 +185,7 @@ class Project:
 
     def take(self, path: str, encoding: str = UTF_8) -> Taken | None:
         """The same, with the file as it was decoded to see that it is text."""
-        data = self.workspace.read(path, limit=SIZE_LIMIT)
+        data = self.workspace.read(path, limit=TARGET_LIMIT)
         if data is None:
             return None
         try:

@@ -11,12 +11,14 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from gemchat import generations
 from gemchat.blobs import Drafts, sha256
 from gemchat.core.model import Session
+from gemchat.errors import TooLarge
 from gemchat.prepare import Ask, prepare
 from gemchat.project import Project
 from gemchat.store import Store
@@ -70,8 +72,10 @@ def project(root: Path, old: str, new: str) -> Project:
 
 
 def turn(place: Project) -> None:
+    """Prepared, or found to be more than a model reads."""
     place.store.blobs = Drafts(place.store.blobs)
-    prepare(place, Ask(mode="ask", prompt="And now?", model="gemini-3.7-flash", backend="interactions"))
+    with suppress(TooLarge):
+        prepare(place, Ask(mode="ask", prompt="And now?", model="gemini-3.7-flash", backend="interactions"))
 
 
 def read_and_hash(place: Project) -> None:

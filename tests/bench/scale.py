@@ -38,7 +38,9 @@ def fill(here: Place, turns: int, megabytes: int) -> Path:
     versions = [sha256((root / f"file_{number}.py").read_bytes()) for number in range(FILES)]
     for number in range(FILES):
         (blobs / versions[number]).write_bytes((root / f"file_{number}.py").read_bytes())
-    journal = tuple(asked(number, f"file_{number % FILES}.py", versions[number % FILES]) for number in range(1, turns + 1))
+    journal = tuple(
+        asked(number, f"file_{number % FILES}.py", versions[number % FILES]) for number in range(1, turns + 1)
+    )
     session = Session(name="main", created=0, journal=journal, head=str(turns))
     (directory / "sessions").mkdir()
     generations.replace(directory / "sessions/main.json", session)

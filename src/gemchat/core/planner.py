@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gemchat.core import history
 from gemchat.core.contents import lifted, multi_turn_payloads, to_json, user_payload
-from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
+from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens, fits_no_model
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import (
     FIRST_TURN,
@@ -96,7 +96,8 @@ def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: flo
     if reason:
         return _restart(session, path, wish, text_of, reason)
     going_on = _continue(session, path, turns, wish, text_of)
-    if policy.compaction == "never":
+    sources = (text_of(ref.sha256) or "" for ref in wish.targets if ref.sha256)
+    if policy.compaction == "never" or (policy.compaction == "auto" and fits_no_model(sources)):
         return going_on
     afresh = _restart(session, path, wish, text_of, "compaction is set to always")
     if policy.compaction == "always":

@@ -36,6 +36,11 @@ def leaks(newest: Message, own: Collection[str] = ()) -> list[Leak]:
     return found
 
 
+def texts(message: Message) -> list[tuple[str, str]]:
+    """The texts of a message that are sent whole, each with what it is called."""
+    return list(_texts(payload_of(message)))
+
+
 def _texts(payload: Payload) -> Iterator[tuple[str, str]]:
     yield "the prompt", payload["prompt"]
     for holder in _sources(payload):
