@@ -35,11 +35,13 @@ def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]
 
 def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
     """The same for what is between common ends. Where it is long, what both have once divides it first."""
+    if set(old).isdisjoint(new):
+        return _replaced(old, new)
     if len(old) * len(new) <= EXACT:
         return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
     common = anchors(old, new) if depth else []
     if not common:
-        return [("replace", 0, len(old), 0, len(new))]
+        return _replaced(old, new)
     codes: list[Opcode] = []
     a = c = 0
     for b, d in (*common, (len(old), len(new))):
@@ -49,6 +51,11 @@ def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Op
             _extend(codes, [("equal", b, b + 1, d, d + 1)])
         a, c = b + 1, d + 1
     return codes
+
+
+def _replaced(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    tag = "insert" if not old else "delete" if not new else "replace"
+    return [(tag, 0, len(old), 0, len(new))] if old or new else []
 
 
 def _shifted(codes: Iterable[Opcode], old: int, new: int) -> list[Opcode]:

@@ -40,18 +40,19 @@ class Region(NamedTuple):
 def regions(old: str, new: str, context: int, exact: int = EXACT) -> Iterator[Region]:
     """The passages, each with `context` equal lines around it; those that would touch are one region."""
     current: Region | None = None
-    at = line = new_line = 0
+    last = Passage(0, 0, 0, 0)
+    line = new_line = 0
     for passage in passages(old, new, exact):
-        between = old.count("\n", at, passage.start)
+        between = old.count("\n", last.end, passage.start)
+        line += old.count("\n", last.start, last.end)
+        new_line += new.count("\n", last.new_start, last.new_end)
         if current and between <= 2 * context:
             current = current._replace(end=passage.end, new_end=passage.new_end)
         else:
             if current:
                 yield _with_lines_behind(current, old, context)
             current = _with_lines_before(passage, old, line + between, new_line + between, min(context, between))
-        line += between + old.count("\n", passage.start, passage.end)
-        new_line += between + new.count("\n", passage.new_start, passage.new_end)
-        at = passage.end
+        line, new_line, last = line + between, new_line + between, passage
     if current:
         yield _with_lines_behind(current, old, context)
 

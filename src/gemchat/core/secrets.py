@@ -79,6 +79,11 @@ def find(text: str, own: Collection[str] = ()) -> list[Finding]:
     return _once(found)
 
 
+def none_is_possible(text: str, own: Collection[str] = ()) -> bool:
+    """Whether there can be no credentials in any part of a text."""
+    return not _possible(text) and not any(key in text for key in own)
+
+
 def _possible(text: str) -> tuple[int, ...]:
     """The forms that the text may have: looking for words costs a hundredth of looking for forms."""
     folded = text.casefold()

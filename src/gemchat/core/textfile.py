@@ -97,7 +97,7 @@ def raw_text(data: bytes, encoding: str = UTF_8) -> str:
             f"is not {name} text (byte {data[error.start]:#04x} at offset {error.start})",
             "Name the encoding it is in, for example: --encoding cp1252",
         ) from None
-    if "\0" in text:
+    if b"\0" in data if codec == UTF_8 else "\0" in text:
         raise _binary()
     if codec != UTF_8 and text.encode(codec) != data:
         raise NotText(f"would not come back byte for byte from {encoding}", "Convert the file to UTF-8 first.")
