@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from gemchat.core.model import Value
 from gemchat.core.opcodes import Opcode, opcodes
-from gemchat.core.runs import Region, regions
+from gemchat.core.runs import Region, lines_on, regions
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
 _Texts: TypeAlias = tuple[list[str], list[str]]
@@ -147,16 +147,17 @@ def apply_patch(text: str, diff: str) -> str:
 
 def apply_hunks(text: str, changes: Iterable[Hunk]) -> str:
     """The text after some of its hunks, in their order. Raises ValueError when a line is not as a hunk has it."""
-    lines = split_lines(text)
     result: list[str] = []
-    done = 0
+    at = line = 0
     for hunk in changes:
-        result += lines[done : hunk.old_start]
-        done = hunk.old_start + len(hunk.old)
-        if lines[hunk.old_start : done] != hunk.old:
+        start = lines_on(text, at, hunk.old_start - line, len(text))
+        end = start + sum(map(len, hunk.old))
+        ends_line = end in (0, len(text)) or text[end - 1 : end] == "\n"
+        if hunk.old_start < line or not ends_line or split_lines(text[start:end]) != hunk.old:
             raise ValueError(f"the diff does not apply at line {hunk.old_start + 1}")
-        result += hunk.new
-    return "".join(result + lines[done:])
+        result += (text[at:start], *hunk.new)
+        at, line = end, hunk.old_start + len(hunk.old)
+    return "".join([*result, text[at:]])
 
 
 def _grouped(codes: Iterable[Opcode], context: int) -> Iterator[list[Opcode]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 _FIRST = 64  # characters that are compared at once: at first, and
 _BLOCK = 1 << 17  # at most, so that both stay in the processor's cache
 EXACT = 100_000  # pairs of lines, up to which all are compared; more take too long
+_FEW = 64  # lines that are looked for one by one
 _PROBE = 128  # characters, to the end of their line, by which a place is known again
 _FURTHEST = 1 << 14  # lines behind a difference in which such a place is looked for
 
@@ -118,7 +119,7 @@ def _next_equal(old: str, a: int, end: int, new: str, b: int, new_end: int) -> t
     c, d, lines = a, b, 1
     while lines < _FURTHEST and (c < end or d < new_end):
         nearer = c
-        c, d = _lines_on(old, c, lines, end), _lines_on(new, d, lines, new_end)
+        c, d = lines_on(old, c, lines, end), lines_on(new, d, lines, new_end)
         lines *= 2
         known = _probe(old, c, end)
         if known and new.startswith(known, d - 1, new_end):
@@ -146,7 +147,15 @@ def _find(probe: str, text: str, start: int, stop: int, end: int) -> int:
     return text.find(probe, max(start - 1, 0), min(stop + len(probe), end)) + 1
 
 
-def _lines_on(text: str, start: int, count: int, end: int) -> int:
+def lines_on(text: str, start: int, count: int, end: int) -> int:
+    """The start of the line that is `count` lines behind a position; `end` where there are not so many."""
+    step = _BLOCK
+    while count > _FEW and step > _FEW:
+        found = text.count("\n", start, min(start + step, end))
+        if found < count and start + step < end:
+            start, count = start + step, count - found
+        else:
+            step //= 2
     for _ in range(count):
         start = text.find("\n", start, end) + 1
         if not start:
@@ -167,5 +176,5 @@ def _with_lines_before(passage: Passage, old: str, line: int, new_line: int, cou
 
 
 def _with_lines_behind(region: Region, old: str, count: int) -> Region:
-    end = _lines_on(old, region.end, count, len(old))
+    end = lines_on(old, region.end, count, len(old))
     return region._replace(end=end, new_end=region.new_end + end - region.end)
