@@ -13,13 +13,13 @@ _RUNS = (1, 2, 4, 16)  # lines; the first length of which both have one once is 
 _LONG = 100_000  # lines of both texts; of longer ones only single lines are looked at
 
 
-def anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+def anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """As many positions in both as can be without crossing, rising in both; as patience sorting finds them."""
     lengths = _RUNS if len(old) + len(new) <= _LONG else _RUNS[:1]
     return next(filter(None, (_anchors(_runs(old, length), _runs(new, length)) for length in lengths)), [])
 
 
-def _runs(lines: Sequence[str], length: int) -> Sequence[Hashable]:
+def _runs(lines: Sequence[Hashable], length: int) -> Sequence[Hashable]:
     return lines if length == 1 else [*zip(*(lines[start:] for start in range(length)), strict=False)]
 
 

@@ -6,7 +6,7 @@ in as few steps that the time grows with the lines and not with their square.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
@@ -18,12 +18,12 @@ Opcode: TypeAlias = tuple[str, int, int, int, int]
 _DEPTH = 8  # how often what is between anchors is divided again
 
 
-def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+def opcodes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Opcode]:
     """How `old` becomes `new`: runs in order that cover both, of which no two equal ones touch."""
     return _opcodes(old, new, _DEPTH)
 
 
-def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
+def _opcodes(old: Sequence[Hashable], new: Sequence[Hashable], depth: int) -> list[Opcode]:
     head, tail = _common_ends(old, new)
     codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
     middle = _between_ends(old[head : len(old) - tail], new[head : len(new) - tail], depth)
@@ -33,7 +33,7 @@ def _opcodes(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]
     return codes
 
 
-def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Opcode]:
+def _between_ends(old: Sequence[Hashable], new: Sequence[Hashable], depth: int) -> list[Opcode]:
     """The same for what is between common ends. Where it is long, what both have once divides it first."""
     if set(old).isdisjoint(new):
         return _replaced(old, new)
@@ -53,7 +53,7 @@ def _between_ends(old: Sequence[str], new: Sequence[str], depth: int) -> list[Op
     return codes
 
 
-def _replaced(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+def _replaced(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Opcode]:
     tag = "insert" if not old else "delete" if not new else "replace"
     return [(tag, 0, len(old), 0, len(new))] if old or new else []
 
@@ -71,7 +71,7 @@ def _extend(codes: list[Opcode], more: Iterable[Opcode]) -> None:
         codes.append(code)
 
 
-def _common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+def _common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
     """How many lines both begin with, and how many of the rest both end with."""
     limit = min(len(old), len(new))
     head = next((i for i in range(limit) if old[i] != new[i]), limit)
