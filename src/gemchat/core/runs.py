@@ -14,7 +14,7 @@ _FIRST = 64  # characters that are compared at once: at first, and
 _BLOCK = 1 << 17  # at most, so that both stay in the processor's cache
 EXACT = 100_000  # pairs of lines, up to which all are compared; more take too long
 _FEW = 64  # lines that are looked for one by one
-_PROBE = 128  # characters, to the end of their line, by which a place is known again
+_PROBE = 256  # characters, to the end of their line, by which a place is known again
 _FURTHEST = 1 << 14  # lines behind a difference in which such a place is looked for
 
 
