@@ -28,9 +28,10 @@ def changes(repository: str) -> Iterator[tuple[str, str]]:
     pairs = dict.fromkeys(tuple(line.split()[2:4]) for line in listed if line)
     for before, after in list(pairs)[:CHANGES]:
         try:
-            yield _git(repository, "cat-file", "blob", before).decode(), _git(
-                repository, "cat-file", "blob", after
-            ).decode()
+            yield (
+                _git(repository, "cat-file", "blob", before).decode(),
+                _git(repository, "cat-file", "blob", after).decode(),
+            )
         except UnicodeDecodeError:
             continue
 

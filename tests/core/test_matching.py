@@ -44,6 +44,16 @@ def test_how_an_edit_finds_its_place(search: str, replace: str, result: str, tie
     assert applied(search, replace) == (result, tier)
 
 
+@pytest.mark.parametrize(
+    ("search", "text"), [("}\n", "}\n" * 5000), ("} \n", "}\n" * 5000), ("}\n{\n", "  }\n  {\n" * 5000)]
+)
+def test_of_very_many_places_no_more_are_counted_than_matters(search: str, text: str) -> None:
+    found = match(search, "x\n", text)
+    assert isinstance(found, str)
+    assert found.startswith("occurs at least 1000 times (lines 1, ")
+    assert found.endswith(", …)")
+
+
 def test_lines_that_the_edit_repeats_keep_their_blanks() -> None:
     assert applied("def f():\n    if a:\n", "def f():\n    if a:\n        pass\n")[0].startswith("def f():   \n")
 

@@ -6,7 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any, SupportsIndex
+from itertools import pairwise
+from typing import Any, ClassVar, SupportsIndex
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,9 @@ def pairs(draw: st.DrawFn) -> tuple[str, str]:
     new = list(old)
     for _ in range(draw(st.integers(0, 5))):
         at = draw(st.integers(0, len(new)))
-        new[at : at + draw(st.integers(0, 4))] = draw(st.lists(LINES | st.text(CHARACTERS, max_size=9), max_size=4))
+        new[at : at + draw(st.integers(0, 4))] = draw(
+            st.lists(LINES | st.text(CHARACTERS, max_size=9), max_size=4)
+        )
     return "\n".join(old) + draw(st.sampled_from(["", "\n"])), "\n".join(new) + draw(st.sampled_from(["", "\n"]))
 
 
@@ -66,7 +69,7 @@ def test_regions_hold_the_passages_with_their_context(pair: tuple[str, str], exa
         head = [one == other for one, other in zip(before[:shown], after[:shown], strict=False)]
         assert all(head) or region.line == 0
     assert old[a:] == new[b:]
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         assert one.end <= other.start
         assert one.new_end <= other.new_start
 
@@ -113,7 +116,7 @@ def test_a_change_at_either_end_and_one_in_the_middle() -> None:
 class Counted(str):
     """A text that adds up how many characters of it were looked at."""
 
-    seen: Counter[str] = Counter()
+    seen: ClassVar[Counter[str]] = Counter()
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         part = str.__getitem__(self, key)
@@ -159,7 +162,7 @@ def _texts() -> Iterator[tuple[str, list[str], list[str]]]:
 @pytest.mark.parametrize(("old", "new"), [pytest.param(a, b, id=name) for name, a, b in _texts()])
 def test_a_text_is_looked_through_a_few_times_and_in_few_steps(old: list[str], new: list[str]) -> None:
     before, after = Counted("".join(old)), Counted("".join(new))
-    Counted.seen = Counter()
+    Counted.seen.clear()
     found = list(passages(before, after))
     size = max(len(before), len(after))
     assert Counted.seen["characters"] < 20 * size
