@@ -79,7 +79,7 @@ class Workspace:
                 raise WorkspaceError(f"{path} is not a regular file", "Name a file, not a directory or device.")
             size = location.stat().st_size
             if limit is not None and size > limit:
-                raise TooLarge(f"{path} has {size:,} bytes, more than gemchat takes", f"The limit is {limit:,}.")
+                raise TooLarge(f"{path} is too large: it has {size:,} bytes", f"The limit is {limit:,}.")
             return location.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None

@@ -71,6 +71,7 @@ def test_the_end_of_a_file_without_a_last_line_end_is_kept() -> None:
         ("if a:\n  b\n", " if a:\n   b\n  if a:\n    b\n", "occurs 2 times (lines 1, 3)"),
         ("if a:\n  b\n", " if a:\n     b\n", "does not occur"),
         ("xif a:\n", "if a:\n", "does not occur"),
+        ("a:\n  b\n", "a:\n    b\n", "does not occur"),
         (" \n\n", "a\n", "does not occur"),
         ("x = 1\ny", "x = 1\n", "does not occur"),
         ("    a:\n    b\n", "a:\nb\n", "has a replacement that is indented less than the lines it belongs to"),

@@ -101,6 +101,17 @@ def test_of_a_long_text_hardly_more_is_changed_than_comparing_all_lines_finds(ki
     assert ours <= 1.05 * least
 
 
+def test_passages_that_share_their_context_are_one_region() -> None:
+    lines = [f"{number} {'long ' * 60}\n" for number in range(40)]
+    new = list(lines)
+    for number in (3, 6, 20):
+        new[number] = "short\n"
+    found = list(regions("".join(lines), "".join(new), 2, exact=0))
+    assert [(region.line, region.new_line) for region in found] == [(1, 1), (18, 18)]
+    assert "".join(new)[found[0].new_start : found[0].new_end] == "".join(new[1:9])
+    assert len(list(regions("".join(lines), "".join(new), 0, exact=0))) == 3
+
+
 def test_a_change_at_either_end_and_one_in_the_middle() -> None:
     middle = [f"line {number}\n" for number in range(2000)]
     old = ["first\n", *middle, "last"]

@@ -113,14 +113,14 @@ def _alike(wanted: Sequence[str], lines: Sequence[str], strip: Callable[[str], s
 
 
 def _shift(wanted: Sequence[str], lines: Sequence[str], first: int) -> _Place | None:
-    """The one prefix that all lines have and the wanted ones lack, or the other way round."""
+    """The blanks before all lines, which are as wanted otherwise, that those lack, or the other way round."""
     pairs = [(want.rstrip(), line.rstrip()) for want, line in zip(wanted, lines, strict=True)]
     filled = [(want, line) for want, line in pairs if want or line]
     want, line = filled[0]
     outwards = len(want) > len(line)
     longer, shorter = (want, line) if outwards else (line, want)
     shift = longer[: len(longer) - len(shorter)]
-    if not shift or shift.strip():
+    if not shift:
         return None
     fits = all(want == shift + line if outwards else line == shift + want for want, line in filled)
     return _Place(first=first, last=first + len(lines), shift=shift, outwards=outwards) if fits else None
