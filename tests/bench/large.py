@@ -38,6 +38,7 @@ from tests.bench.timing import RUNS, cpu, interleaved, table
 TARGET = "target.txt"
 LINE = "line {} of a long file, of which there are many\n"
 BOUND = 5.0
+MODEL = "gemini-3.7-flash"
 
 
 def texts(size: int) -> Mapping[str, tuple[str, str]]:
@@ -46,19 +47,22 @@ def texts(size: int) -> Mapping[str, tuple[str, str]]:
     alike = ["    }\n"] * (size // 6)
     wide = [line.replace("long", "länge 長い") for line in lines]
     one = "word " * (size // 5)
-    crlf = [line.replace("\n", "\r\n") for line in lines]
     pairs = {
         "unchanged": (lines, lines),
         "one place": (lines, changed(lines, 1)),
         "100 places": (lines, changed(lines, 100)),
         "100 places, lines all alike": (alike, changed(alike, 100)),
-        "100 places, CRLF": (crlf, changed(crlf, 100)),
+        "100 places, CRLF": (_crlf(lines), _crlf(changed(lines, 100))),
         "100 places, not ASCII": (wide, changed(wide, 100)),
         "every 100th line": (lines, [line.replace("00 of", "00 from") for line in lines]),
         "one line": ([one], [one[: size // 2], "?", one[size // 2 :]]),
         "every line": (lines, [line.replace("of", "from") for line in lines]),
     }
     return {name: ("".join(old), "".join(new)) for name, (old, new) in pairs.items()}
+
+
+def _crlf(lines: list[str]) -> list[str]:
+    return [line.replace("\n", "\r\n") for line in lines]
 
 
 def changed(lines: list[str], places: int) -> list[str]:
@@ -91,7 +95,7 @@ def turn(place: Project) -> None:
     """Prepared, or found to be more than a model reads."""
     place.store.blobs = Drafts(place.store.blobs)
     with suppress(TooLarge):
-        prepare(place, Ask(mode="ask", prompt="And now?", model="gemini-3.7-flash", backend="interactions"))
+        prepare(place, Ask(mode="ask", prompt="And now?", model=MODEL, backend="interactions"))
 
 
 def read_and_hash(place: Project) -> None:
@@ -154,8 +158,8 @@ def compared(place: Project, home: Path, runs: int, work: Mapping[str, str], bou
 def commands(here: Place, runs: int, places: Sequence[Project]) -> str:
     roots = [here.root, *(place.workspace.root for place in places)]
     (here.root / TARGET).write_text("short\n")
-    here.run("ask", "what?", TARGET)
-    job = here.job("ask", "And now?", "--dry-run")
+    here.run("ask", "what?", TARGET, "--model", MODEL)
+    job = here.job("ask", "And now?", "--dry-run", "--model", MODEL)
     jobs = {f"ask --dry-run, {root.name}": job._replace(directory=root) for root in roots}
     jobs = {name: job._replace(environ={**here.environ, "PWD": str(job.directory)}) for name, job in jobs.items()}
     return table(interleaved({name: partial(cpu, job) for name, job in jobs.items()}, runs), next(iter(jobs)))
