@@ -55,6 +55,13 @@ def test_a_diff_is_written_if_there_is_room_for_it(old: str, new: str, room: int
     assert short_diff(old, new, "f", room) == expected
 
 
+def test_changes_far_apart_need_little_room() -> None:
+    lines = [f"line {number}\n" for number in range(300)]
+    new = [*lines[:10], "more\n", *lines[10:290], "end\n", *lines[290:]]
+    whole = unified("".join(lines), "".join(new), old_name="f", new_name="f")
+    assert short_diff("".join(lines), "".join(new), "f", len(whole)) == (whole, 2, 0)
+
+
 def test_a_diff_that_is_too_long_is_not_begun() -> None:
     old = "".join(f"line {number}\n" for number in range(3000))
     shorter = old.replace("line 5", "row 5")
@@ -83,6 +90,9 @@ def test_hunks_far_apart_in_a_long_text() -> None:
     assert apply_hunks("".join(lines), found) == "".join(new)
     first, _, last = found
     assert apply_hunks("".join(lines), [first, last]) == "".join([*lines[:9_000], "more\n", *lines[9_000:], "end"])
+    alike = hunks("a\n" * 9, "a\n" * 2 + "b\n" + "a\n" * 6, context=0)
+    with pytest.raises(ValueError, match="does not apply at line 3"):
+        apply_hunks("a\n" * 9, [*alike, *alike])
     for twice in ([first, first], [last, first]):
         with pytest.raises(ValueError, match="does not apply at line"):
             apply_hunks("".join(lines), twice)

@@ -29,6 +29,12 @@ def test_long_files_are_merged_as_well() -> None:
     assert merged == b"".join([*base[:10], b"mine\n", *base[10:20_000], *base[20_010:], b"end\n"])
 
 
+def test_lines_that_are_all_alike_are_held_apart_by_their_place() -> None:
+    base = [b"}\n"] * 2000
+    now, proposed = [*base[:1000], b"mine\n", *base[1000:]], [*base[:-1], b"yours\n"]
+    assert merge(b"".join(base), b"".join(now), b"".join(proposed)) == b"".join([*now[:-1], b"yours\n"])
+
+
 @given(raw_files(), st.data())
 def test_a_change_of_one_side_is_taken_whole(base: bytes, data: st.DataObject) -> None:
     other = data.draw(raw_files())

@@ -104,11 +104,11 @@ def test_of_a_long_text_hardly_more_is_changed_than_comparing_all_lines_finds(ki
 def test_passages_that_share_their_context_are_one_region() -> None:
     lines = [f"{number} {'long ' * 60}\n" for number in range(40)]
     new = list(lines)
-    for number in (3, 6, 20):
+    for number in (3, 8, 20):
         new[number] = "short\n"
     found = list(regions("".join(lines), "".join(new), 2, exact=0))
     assert [(region.line, region.new_line) for region in found] == [(1, 1), (18, 18)]
-    assert "".join(new)[found[0].new_start : found[0].new_end] == "".join(new[1:9])
+    assert "".join(new)[found[0].new_start : found[0].new_end] == "".join(new[1:11])
     assert len(list(regions("".join(lines), "".join(new), 0, exact=0))) == 3
 
 
@@ -177,7 +177,7 @@ def test_a_text_is_looked_through_a_few_times_and_in_few_steps(old: list[str], n
     found = list(passages(before, after))
     size = max(len(before), len(after))
     assert Counted.seen["characters"] < 20 * size
-    assert Counted.seen["steps"] < len(before) / 10
+    assert Counted.seen["steps"] < 1_100 + 100 * len(found)
     assert len(found) <= 101
 
 
