@@ -193,6 +193,7 @@ def test_blobs_give_back_what_was_put(tmp_path: Path) -> None:
     assert blobs.get(sha256(b"other")) is None
     (tmp_path / "blobs" / name).write_bytes(b"damaged")
     assert blobs.get(name) is None
+    assert (blobs.put(b"text"), blobs.get(name)) == (name, b"text")
 
 
 def test_a_blob_that_is_put_again_counts_as_young(tmp_path: Path) -> None:

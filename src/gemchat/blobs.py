@@ -34,7 +34,7 @@ class Blobs:
     def put(self, data: bytes) -> str:
         name = sha256(data)
         try:
-            if not self._is_fresh(name):
+            if not self._is_fresh(name, data):
                 write_atomically(private_directory(self.directory) / name, data, mode=0o600)
         except OSError as error:
             raise not_writable(self.directory, error) from None
@@ -87,11 +87,15 @@ class Blobs:
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern))
 
-    def _is_fresh(self, name: str) -> bool:
+    def _is_fresh(self, name: str, data: bytes) -> bool:
         """Whether the blob is there and sound; if so it counts as just put."""
+        path = self.directory / name
         with suppress(OSError):  # a state directory that cannot be written is still read
-            os.utime(self.directory / name)
-        return self.get(name) is not None
+            os.utime(path)
+        try:
+            return path.read_bytes() == data
+        except OSError:
+            return False
 
 
 class Drafts(Blobs):

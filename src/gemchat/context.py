@@ -9,12 +9,13 @@ from gemchat.config import LOCAL_MODEL
 from gemchat.core.kinds import TITLES
 from gemchat.core.media import REQUEST_LIMIT, media_of, request_size
 from gemchat.core.model import MediaRef, NamedText, Request, Session
-from gemchat.core.textfile import UTF_8, decode
+from gemchat.core.textfile import UTF_8
 from gemchat.core.tree import OVERVIEW
 from gemchat.errors import FileMissing, TooLarge, UsageError, WorkspaceError
 from gemchat.media import read_media
 from gemchat.project import Project
 from gemchat.selection import project_overview
+from gemchat.workspace import SIZE_LIMIT
 
 
 class Context(NamedTuple):
@@ -46,10 +47,10 @@ def _read(project: Project, path: str, model: str, encoding: str) -> NamedText |
     if media is not None:
         project.store.blobs.put(media.data)
         return media.ref
-    version = project.remember(path, encoding)
-    if version is None:
+    taken = project.take(path, encoding, SIZE_LIMIT)
+    if taken is None:
         raise FileMissing(f"there is no file {path}", "Name an existing file after --context.")
-    return NamedText(name=path, text=decode(project.bytes_of(path, version), encoding).text)
+    return NamedText(name=path, text=taken.file.text)
 
 
 def check_sendable(request: Request, media: Sequence[MediaRef]) -> None:

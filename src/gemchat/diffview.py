@@ -11,7 +11,7 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from gemchat import report
-from gemchat.core.diff import NO_NEWLINE, Hunk, count, split_lines
+from gemchat.core.diff import NO_NEWLINE, Hunk, count
 from gemchat.core.emphasis import Span, changed_spans
 from gemchat.core.textfile import UTF_8
 from gemchat.core.visible import visible
@@ -106,8 +106,9 @@ class _Rows:
 
     def __init__(self, diff: report.FileDiff, highlighter: Highlighter | None) -> None:
         self._highlighter = highlighter
-        whole = split_lines(diff.before or "") + split_lines(diff.after or "")
-        self._mixed = len({line.endswith("\r\n") for line in whole if line.endswith("\n")}) > 1
+        texts = [text for text in (diff.before, diff.after) if text]
+        with_cr = sum(text.count("\r\n") for text in texts if "\r" in text)
+        self._mixed = 0 < with_cr < sum(text.count("\n") for text in texts)
 
     def of(self, hunk: Hunk) -> list[_Row]:
         rows: list[_Row] = []

@@ -32,12 +32,10 @@ from gemchat.core.model import (
 )
 from gemchat.core.planner import Plan, Wish, plan
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.screening import leaks
 from gemchat.core.textfile import UTF_8, TextFile, blank, codec_of, decode
-from gemchat.errors import FileMissing, SecretFound, SessionCorrupt, UsageError, WorkspaceError
-from gemchat.project import Project
-
-_NAMED_LEAKS = 5
+from gemchat.errors import FileMissing, SessionCorrupt, UsageError, WorkspaceError
+from gemchat.outgoing import check_secrets, check_size
+from gemchat.project import Project, Taken
 
 ATTACH_LIMIT = 200_000  # estimated tokens of one attachment
 
@@ -122,7 +120,8 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     encodings = dict(session.encodings)
     if ask.encoding:
         encodings |= dict.fromkeys((*paths, *ask.context), ask.encoding)
-    disk = {path: project.remember(path, encodings.get(path, UTF_8)) for path in paths}
+    taken = {path: project.take(path, encodings.get(path, UTF_8)) for path in paths}
+    disk = {path: file.version if file else None for path, file in taken.items()}
     stale = _stale_changes(session, disk) if ask.mode == "edit" else ()
     for change in stale:
         project.note(f"{change.path} changed on disk; the proposal for its old text is dropped")
@@ -131,7 +130,7 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     if ask.repair is not None:
         working |= {ref.path: ref.sha256 for ref in ask.repair.texts}
     _check_present(project, ask, working)
-    files = _decoded(project, session, working, encodings)
+    files = _decoded(project, session, working, encodings, taken)
     targets = tuple(
         FileRef(path=path, sha256=version, encoding=file.encoding if (file := files[path]) else UTF_8)
         for path, version in working.items()
@@ -152,10 +151,12 @@ def prepare(project: Project, ask: Ask) -> Prepared:
         service=ask.service,
     )
     by_hash = history.encodings(session) | {ref.sha256: ref.encoding for ref in targets if ref.sha256}
-    decision = plan(session, wish, project.text_of(by_hash), ask.policy, project.clock())
+    known = {ref.sha256: file.text for ref in targets if ref.sha256 and (file := files[ref.path])}
+    decision = plan(session, wish, project.text_of(by_hash, known), ask.policy, project.clock())
     request = _with_media(project, _request(project, session, ask, decision, files))
     if not ask.preview:
         check_sendable(request, media)
+        check_size(request, decision.messages[-1])
         if not ask.allow_secret:
             check_secrets(decision.messages[-1], project.own_keys)
     return Prepared(
@@ -172,24 +173,21 @@ def prepare(project: Project, ask: Ask) -> Prepared:
     )
 
 
-def check_secrets(newest: Message, own_keys: tuple[str, ...]) -> None:
-    """Raises SecretFound for credentials in what a turn newly sends; names the places, never the text."""
-    found = leaks(newest, own_keys)
-    if found:
-        places = "; ".join(f"{leak.where}, line {leak.line}: {leak.kind}" for leak in found[:_NAMED_LEAKS])
-        more = f"; and {len(found) - _NAMED_LEAKS} more" if len(found) > _NAMED_LEAKS else ""
-        raise SecretFound(
-            f"this must not leave unnoticed, so nothing was sent: {places}{more}",
-            "Take it out; ask and edit send it all the same, this once, with --allow-secret",
-        )
-
-
 def _decoded(
-    project: Project, session: Session, working: Mapping[str, str | None], encodings: Mapping[str, str]
+    project: Project,
+    session: Session,
+    working: Mapping[str, str | None],
+    encodings: Mapping[str, str],
+    taken: Mapping[str, Taken | None],
 ) -> dict[str, TextFile | None]:
+    """The targets as the turn is about them; those that were `taken` from the disk are decoded already."""
     pending = history.pending_changes(session)
     files: dict[str, TextFile | None] = {}
     for path, version in working.items():
+        on_disk = taken[path]
+        if on_disk and on_disk.version == version:
+            files[path] = on_disk.file
+            continue
         data = None if version is None else _blob(project, version)
         encoding = encodings.get(path, UTF_8)
         change = pending.get(path)

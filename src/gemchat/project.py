@@ -11,17 +11,25 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from gemchat.core import history
 from gemchat.core.kinds import HEAD, TITLES, kind_of
 from gemchat.core.model import Change, ChangeKind, FileChange, NamedText, Session, Turn
-from gemchat.core.textfile import UTF_8, decode
+from gemchat.core.textfile import UTF_8, TextFile, decode
 from gemchat.errors import Ended, NotText, SessionError, TooLarge, WorkspaceError
 from gemchat.moving import HalfMoved, files_moved, recover, steps, version_of
 from gemchat.store import DEFAULT_SESSION, Store, unknown
-from gemchat.workspace import SIZE_LIMIT, Workspace
+from gemchat.workspace import TARGET_LIMIT, Workspace
+
+
+class Taken(NamedTuple):
+    """A file that was read and stored: the hash of its bytes, and what they decode to."""
+
+    version: str
+    file: TextFile
 
 
 @dataclass(frozen=True)
@@ -173,11 +181,16 @@ class Project:
 
     def remember(self, path: str, encoding: str = UTF_8) -> str | None:
         """The hash of the file on disk, after storing its bytes; refuses what is not text in that encoding."""
+        taken = self.take(path, encoding)
+        return None if taken is None else taken.version
+
+    def take(self, path: str, encoding: str = UTF_8, limit: int = TARGET_LIMIT) -> Taken | None:
+        """The same, with the file as it was decoded to see that it is text; of up to `limit` bytes."""
         try:
-            data = self.workspace.read(path, limit=SIZE_LIMIT)
+            data = self.workspace.read(path, limit=limit)
             if data is None:
                 return None
-            decode(data, encoding)
+            file = decode(data, encoding)
         except (NotText, TooLarge) as error:
             kind = kind_of(self.workspace.beginning(path, HEAD))
             if kind is not None:
@@ -186,7 +199,7 @@ class Project:
             if isinstance(error, TooLarge):
                 raise
             raise NotText(f"{path} {error.message}", error.hint) from None
-        return self.store.blobs.put(data)
+        return Taken(self.store.blobs.put(data), file)
 
     def bytes_of(self, path: str, version: str) -> bytes:
         data = self.store.blobs.get(version)
@@ -196,11 +209,18 @@ class Project:
             )
         return data
 
-    def text_of(self, encodings: Mapping[str, str]) -> Callable[[str], str | None]:
-        """A lookup of texts by hash, each read once; `encodings` has those that are not UTF-8, by hash as well."""
+    def text_of(
+        self, encodings: Mapping[str, str], known: Mapping[str, str] = MappingProxyType({})
+    ) -> Callable[[str], str | None]:
+        """A lookup of texts by hash, each read once; `encodings` has those that are not UTF-8, by hash as well.
+
+        `known` are texts that need not be read again.
+        """
 
         @cache
         def text(version: str) -> str | None:
+            if version in known:
+                return known[version]
             data = self.store.blobs.get(version)
             try:
                 return None if data is None else decode(data, encodings.get(version, UTF_8)).text

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from gemchat.atomic import Staged, flush_directory, remove_leftovers, stage
 from gemchat.errors import FileMissing, OutsideProject, TooLarge, WorkspaceError
 
-SIZE_LIMIT = 4_000_000  # bytes of text; about a million tokens, more than models read
+SIZE_LIMIT = 4_000_000  # bytes of text that is sent whole; about a million tokens, more than models read
+TARGET_LIMIT = 32_000_000  # bytes of a file of which a part may be sent; more take too much memory
 
 _ROOT_MARKERS = (".git", ".hg", "pyproject.toml", "package.json", "Cargo.toml", "go.mod", ".gemchat.toml")
 
@@ -78,9 +79,7 @@ class Workspace:
                 raise WorkspaceError(f"{path} is not a regular file", "Name a file, not a directory or device.")
             size = location.stat().st_size
             if limit is not None and size > limit:
-                raise TooLarge(
-                    f"{path} has {size:,} bytes, more than a model can read", f"The limit is {limit:,}."
-                )
+                raise TooLarge(f"{path} is too large: it has {size:,} bytes", f"The limit is {limit:,}.")
             return location.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None

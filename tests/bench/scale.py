@@ -1,8 +1,7 @@
 """What size costs: `python -m tests.bench.scale [--runs N] [--turns N] [--blobs MB]`.
 
-A conversation of 10,000 turns about 200 files with 1 GB of stored versions against an empty project, and a target
-of 4 MB, the largest that is taken, against reading and hashing it once. CPU time of whole processes, and for the
-target of the work alone.
+A conversation of 10,000 turns about 200 files with 1 GB of stored versions against an empty project. CPU time of
+whole processes.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from gemchat import generations
 from gemchat.blobs import sha256
-from gemchat.core.diff import hunks
 from gemchat.core.model import Remote, Sent, SentFile, Session, Turn, Usage
 from gemchat.store import project_directory
 from tests.bench.place import Place, place
@@ -41,17 +38,18 @@ def fill(here: Place, turns: int, megabytes: int) -> Path:
     versions = [sha256((root / f"file_{number}.py").read_bytes()) for number in range(FILES)]
     for number in range(FILES):
         (blobs / versions[number]).write_bytes((root / f"file_{number}.py").read_bytes())
-    journal = tuple(_turn(number, versions[number % FILES]) for number in range(1, turns + 1))
+    journal = tuple(
+        asked(number, f"file_{number % FILES}.py", versions[number % FILES]) for number in range(1, turns + 1)
+    )
     session = Session(name="main", created=0, journal=journal, head=str(turns))
     (directory / "sessions").mkdir()
     generations.replace(directory / "sessions/main.json", session)
     return root
 
 
-def _turn(number: int, version: str) -> Turn:
-    file = SentFile(
-        path=f"file_{number % FILES}.py", sha256=version, source="full", reason="not known to the model"
-    )
+def asked(number: int, path: str, version: str) -> Turn:
+    """A turn that told the model the whole text of a file."""
+    file = SentFile(path=path, sha256=version, source="full", reason="not known to the model")
     return Turn(
         id=str(number),
         parent=str(number - 1) if number > 1 else None,
@@ -84,28 +82,6 @@ def commands(here: Place, root: Path, runs: int) -> str:
     return "\n\n".join(table({empty: found[empty], full: found[full]}, empty, {full: 2.0}) for empty, full in rows)
 
 
-def target(directory: Path, runs: int) -> str:
-    """4 MB, the most that is taken, of which a line in a hundred changed; and lines that are all alike."""
-    old = "".join(f"line {number} of a long file\n" for number in range(150_000))
-    new = old.replace("00 of a long", "00 of a changed")
-    file = directory / "target.txt"
-    file.write_text(new)
-    alike = "}\n" * 100_000
-    half = "}\n" * 50_000 + "x\n" + "}\n" * 49_000 + "y\n"
-    measures = {
-        "read and hash": lambda: _spent(lambda: sha256(file.read_bytes())),
-        "read, hash and diff": lambda: _spent(lambda: (sha256(file.read_bytes()), hunks(old, file.read_text()))),
-        "diff of lines all alike": lambda: _spent(lambda: hunks(alike, half)),
-    }
-    return table(interleaved(measures, runs), "read and hash", {"read, hash and diff": 5.0})
-
-
-def _spent(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return (time.process_time() - began) * 1000
-
-
 def _cases(here: Place, root: Path) -> list[tuple[Path, str, tuple[str, ...]]]:
     (here.root / "file_7.py").write_text((root / "file_7.py").read_text())
     named = {"status": ("status",), "ask --dry-run": ASKED, "ask": ASKED[:-1]}
@@ -123,8 +99,6 @@ def main() -> None:
     options.add_argument("--blobs", type=int, default=1000, metavar="MB")
     given = options.parse_args()
     with place() as here:
-        print(target(here.home, given.runs))  # noqa: T201
-        print()  # noqa: T201
         print(commands(here, fill(here, given.turns, given.blobs), given.runs))  # noqa: T201
 
 

@@ -224,7 +224,7 @@ def test_too_large_for_a_request(gemchat: Gemchat) -> None:
     for arguments in (["ask", "what?", "-c", "huge.png"], ["context", "add", "huge.png"]):
         code, out, err = gemchat(*arguments)
         assert (code, out) == (5, "")
-        assert f"huge.png has {size:,} bytes" in err
+        assert f"huge.png is too large: it has {size:,} bytes" in err
     for number in range(2):
         gemchat.write(f"{number}.png", pictures.png(number) + b"\0" * 8_000_000)
     assert "2 files with 16,000," in gemchat("context", "add", "*.png", "--json").err

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
-from gemchat.workspace import SIZE_LIMIT
+from gemchat.workspace import TARGET_LIMIT
 from tests.cli.conftest import Gemchat
 
 KEY = "AI" + "za" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA-_9"
@@ -80,12 +82,35 @@ def test_ones_own_key_is_in_no_log_and_no_message(gemchat: Gemchat) -> None:
 
 
 def test_a_file_that_no_model_can_read(gemchat: Gemchat) -> None:
-    gemchat.write("huge.txt", b"a" * (SIZE_LIMIT + 1))
-    for arguments in (["huge.txt"], ["-c", "huge.txt"]):
-        result = gemchat("ask", "what?", *arguments)
+    gemchat.write("huge.txt", b"seven. " * 700_000)
+    for arguments in (["ask", "what?"], ["edit", "more"], ["ask", "what?", "--dry-run"]):
+        result = gemchat(*arguments, "huge.txt")
         assert (result.code, result.out) == (5, "")
-        assert "huge.txt has 4,000,001 bytes" in result.err
+        assert "tokens, more than a model reads: huge.txt (1,225,000)" in result.err
+    for arguments in (["context", "add"], ["ask", "what?", "-c"]):
+        result = gemchat(*arguments, "huge.txt")
+        assert (result.code, result.out) == (5, "")
+        assert result.err.endswith("huge.txt is too large: it has 4,900,000 bytes\nThe limit is 4,000,000.\n")
     assert gemchat.requests == []
+
+
+def test_a_file_that_is_too_large_is_not_even_read(gemchat: Gemchat) -> None:
+    os.truncate(gemchat.write("huge.bin", b""), TARGET_LIMIT + 1)
+    result = gemchat("ask", "what?", "huge.bin")
+    assert (result.code, result.out) == (5, "")
+    assert "huge.bin is too large: it has 32,000,001 bytes" in result.err
+
+
+def test_a_large_file_that_the_model_holds_is_sent_as_a_diff(gemchat: Gemchat) -> None:
+    lines = [f"line {number} of a file\n" for number in range(100_000)]
+    gemchat.write("large.txt", "".join(lines).encode())
+    assert gemchat("ask", "what?", "large.txt").code == 0
+    lines[50_000:50_010] = ["changed\n"]
+    gemchat.write("large.txt", "".join(lines).encode())
+    result = gemchat("ask", "and now?", "--json")
+    (file,) = json.loads(result.out)["sent"]["files"]
+    assert (file["source"], file["reason"]) == ("delta", "changed +1 -10")
+    assert gemchat.mind.belief.files["large.txt"] == "".join(lines)
 
 
 def test_a_file_outside_is_taken_only_with_leave_and_then_stays_known(gemchat: Gemchat) -> None:

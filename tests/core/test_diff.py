@@ -5,8 +5,20 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from gemchat.core.diff import apply_patch, count, git_patch, hunks, opcodes, split_lines, unified
+from gemchat.core.diff import (
+    apply_hunks,
+    apply_patch,
+    count,
+    git_patch,
+    hunks,
+    parsed,
+    short_diff,
+    split_lines,
+    unified,
+)
+from gemchat.core.opcodes import opcodes
 from tests.core.strategies import texts
 
 
@@ -32,6 +44,71 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(old: str, new: str) ->
     diff = unified(old, new, old_name="a", new_name="b")
     assert bool(diff) == (old != new)
     assert apply_patch(old, diff) == new
+
+
+@given(texts(max_lines=40), texts(max_lines=40), st.integers(0, 300))
+def test_a_diff_is_written_if_there_is_room_for_it(old: str, new: str, room: int) -> None:
+    whole = unified(old, new, old_name="f", new_name="f")
+    if old == new:
+        return
+    expected = (whole, *count(parsed(whole))) if len(whole) <= room else None
+    assert short_diff(old, new, "f", room) == expected
+
+
+def test_changes_far_apart_need_little_room() -> None:
+    lines = [f"line {number}\n" for number in range(300)]
+    new = [*lines[:10], "more\n", *lines[10:290], "end\n", *lines[290:]]
+    whole = unified("".join(lines), "".join(new), old_name="f", new_name="f")
+    assert short_diff("".join(lines), "".join(new), "f", len(whole)) == (whole, 2, 0)
+
+
+def test_a_diff_that_is_too_long_is_not_begun() -> None:
+    old = "".join(f"line {number}\n" for number in range(3000))
+    shorter = old.replace("line 5", "row 5")
+    whole = unified(old, shorter, old_name="f", new_name="f")
+    assert short_diff(old, shorter, "f", len(whole)) == (whole, *count(parsed(whole)))
+    for other in (old.replace("line", "row"), "".join(reversed(split_lines(old))), shorter):
+        assert short_diff(old, other, "f", len(whole) - 1) is None
+
+
+@given(texts(max_lines=40), texts(max_lines=40), st.integers(0, 3))
+def test_hunks_applied_one_by_one_leave_the_rest(old: str, new: str, context: int) -> None:
+    found = hunks(old, new, context)
+    assert apply_hunks(old, found) == new
+    assert apply_hunks(old, []) == old
+
+
+def test_hunks_far_apart_in_a_long_text() -> None:
+    lines = [f"line {number}\n" for number in range(30_000)]
+    new = [*lines[:9_000], "more\n", *lines[9_000:25_000], *lines[25_100:], "end"]
+    found = hunks("".join(lines), "".join(new))
+    assert [(hunk.old_start, hunk.new_start) for hunk in found] == [
+        (8_997, 8_997),
+        (24_997, 24_998),
+        (29_997, 29_898),
+    ]
+    assert apply_hunks("".join(lines), found) == "".join(new)
+    first, _, last = found
+    assert apply_hunks("".join(lines), [first, last]) == "".join([*lines[:9_000], "more\n", *lines[9_000:], "end"])
+    alike = hunks("a\n" * 9, "a\n" * 2 + "b\n" + "a\n" * 6, context=0)
+    with pytest.raises(ValueError, match="does not apply at line 3"):
+        apply_hunks("a\n" * 9, [*alike, *alike])
+    for twice in ([first, first], [last, first]):
+        with pytest.raises(ValueError, match="does not apply at line"):
+            apply_hunks("".join(lines), twice)
+
+
+@pytest.mark.parametrize(
+    ("text", "diff"),
+    [
+        ("bc\n", "@@ -1,1 +1,1 @@\n-b\n\\ No newline at end of file\n+c\n"),
+        ("a\n", "@@ -4,1 +4,1 @@\n-b\n+c\n"),
+        ("a\n", "@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"),
+    ],
+)
+def test_a_diff_applies_to_whole_lines_that_are_there(text: str, diff: str) -> None:
+    with pytest.raises(ValueError, match="does not apply"):
+        apply_patch(text, diff)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ def without(line: str, spans: list[Span]) -> str:
     return line
 
 
+def test_of_very_long_lines_nothing_is_marked() -> None:
+    assert changed_spans("x" * 10_000, "x" * 9_999 + " y") == ([], [])
+    assert changed_spans("x" * 9_000 + " y", "x" * 9_000) == ([(9000, 9002)], [])
+
+
 @given(LINES, LINES)
 def test_without_what_changed_both_lines_are_the_same(old: str, new: str) -> None:
     gone, come = changed_spans(old, new)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,12 @@ def test_head_tail_and_what_looks_like_an_error_are_kept() -> None:
     (note,) = [line for line in folded if line.startswith("[")]
     assert note == "[2922 lines are left out here; of the rest those that look like errors are shown]"
     assert len(folded) == 2 * 40 + 1 + 1
+
+
+@pytest.mark.parametrize("line", ["A WARNING", "Traceback (most recent call last)", "E   x", "e\tx", "it Failed"])
+def test_what_counts_as_an_error(line: str) -> None:
+    log = [f"step {number}" for number in range(200)]
+    assert line in fold("\n".join([*log, line, *log]), 300).split("\n")
 
 
 def test_too_many_errors_are_thinned_out() -> None:

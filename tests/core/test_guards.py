@@ -167,3 +167,9 @@ def test_any_text_can_be_judged(base: str, new: str) -> None:
     elided_line("a", base, new)
     for path in ("a.py", "a.json", "a.toml"):
         broken_syntax(path, None, new)
+
+
+def test_what_is_too_long_to_be_parsed_is_not_looked_at() -> None:
+    lines = "x = 1\n" * 150_000
+    assert broken_syntax("a.py", "x = 1\n", f"{lines}if\n") == "line 150001: invalid syntax"
+    assert broken_syntax("a.py", "x = 1\n", f"{lines * 2}if\n") is None

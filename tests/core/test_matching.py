@@ -44,6 +44,16 @@ def test_how_an_edit_finds_its_place(search: str, replace: str, result: str, tie
     assert applied(search, replace) == (result, tier)
 
 
+@pytest.mark.parametrize(
+    ("search", "text"), [("}\n", "}\n" * 5000), ("} \n", "}\n" * 5000), ("}\n{\n", "  }\n  {\n" * 5000)]
+)
+def test_of_very_many_places_no_more_are_counted_than_matters(search: str, text: str) -> None:
+    found = match(search, "x\n", text)
+    assert isinstance(found, str)
+    assert found.startswith("occurs at least 1000 times (lines 1, ")
+    assert found.endswith(", …)")
+
+
 def test_lines_that_the_edit_repeats_keep_their_blanks() -> None:
     assert applied("def f():\n    if a:\n", "def f():\n    if a:\n        pass\n")[0].startswith("def f():   \n")
 
@@ -61,6 +71,7 @@ def test_the_end_of_a_file_without_a_last_line_end_is_kept() -> None:
         ("if a:\n  b\n", " if a:\n   b\n  if a:\n    b\n", "occurs 2 times (lines 1, 3)"),
         ("if a:\n  b\n", " if a:\n     b\n", "does not occur"),
         ("xif a:\n", "if a:\n", "does not occur"),
+        ("a:\n  b\n", "a:\n    b\n", "does not occur"),
         (" \n\n", "a\n", "does not occur"),
         ("x = 1\ny", "x = 1\n", "does not occur"),
         ("    a:\n    b\n", "a:\nb\n", "has a replacement that is indented less than the lines it belongs to"),

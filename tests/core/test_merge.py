@@ -21,6 +21,20 @@ def test_changes_of_one_place_are_a_conflict() -> None:
     assert shifted == [Conflict(line=5, now=b"1\n", proposed=b"2\n")]
 
 
+def test_long_files_are_merged_as_well() -> None:
+    base = [b"%d\n" % (number % 700) for number in range(30_000)]
+    now = [*base[:10], b"mine\n", *base[10:]]
+    proposed = [*base[:20_000], *base[20_010:], b"end\n"]
+    merged = merge(b"".join(base), b"".join(now), b"".join(proposed))
+    assert merged == b"".join([*base[:10], b"mine\n", *base[10:20_000], *base[20_010:], b"end\n"])
+
+
+def test_lines_that_are_all_alike_are_held_apart_by_their_place() -> None:
+    base = [b"}\n"] * 2000
+    now, proposed = [*base[:1000], b"mine\n", *base[1000:]], [*base[:-1], b"yours\n"]
+    assert merge(b"".join(base), b"".join(now), b"".join(proposed)) == b"".join([*now[:-1], b"yours\n"])
+
+
 @given(raw_files(), st.data())
 def test_a_change_of_one_side_is_taken_whole(base: bytes, data: st.DataObject) -> None:
     other = data.draw(raw_files())

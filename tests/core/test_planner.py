@@ -362,6 +362,16 @@ def test_never_and_always() -> None:
     assert always.comparison is None
 
 
+def test_a_text_that_no_model_reads_is_never_sent_again_to_save_costs() -> None:
+    script = Script()
+    script.turn(files={"a": LONG}, at=0.0)
+    held = LONG * 10_000
+    script.turn(files={"a": held}, at=0.0, usage=Usage(input=4_000_000, output=10))
+    assert decided(script, wish(a=LONG * 5_000), now=9999.0).route == "restart"
+    assert decided(script, wish(a=held), now=9999.0).route == "continue"
+    assert decided(script, wish(a=held), now=9999.0, compaction="always").route == "restart"
+
+
 def test_a_miss_while_warm_means_cold() -> None:
     question = wish(a="BIG")
     missed = long_conversation(usage=Usage(input=11_180, cached=0, output=300))

@@ -11,7 +11,7 @@ from gemchat.core.contents import Delta, Target, lift, to_json, user_payload
 from gemchat.core.diff import unified
 from gemchat.core.model import Message
 from gemchat.core.screening import Leak, leaks
-from gemchat.core.secrets import Finding, find, redacted
+from gemchat.core.secrets import Finding, find, none_is_possible, redacted
 
 ROOT = Path(__file__).parent.parent.parent
 MIXED = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner takes these for real ones
@@ -48,6 +48,18 @@ FORMS = [
 def test_each_form_is_found_where_it_is(kind: str, text: str) -> None:
     (found,) = find(f"first\nkey: {text}\nlast\n")
     assert (found.kind, found.line) == (kind, 2)
+
+
+@pytest.mark.parametrize(("kind", "text"), [*FORMS, ("own", MIXED)])
+def test_where_one_is_it_is_possible(kind: str, text: str) -> None:
+    own = [MIXED] if kind == "own" else []
+    assert not none_is_possible(f"+first\n+key: {text}\n", own)
+    assert none_is_possible("+first\n+key: none\n", own)
+
+
+def test_the_name_of_a_secret_is_known_in_any_case() -> None:
+    for name in ("AWS_SECRET_ACCESS_KEY", "awsSecretKey", "aws_Secret_Key"):
+        assert [found.kind for found in find(f'{name}="{MIXED}/abcdEF+"')] == ["an AWS secret key"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gemchat.core.model import Message, Mode, Value
 
 Payload: TypeAlias = dict[str, Any]
+Role: TypeAlias = Literal["user", "model"]
 
 
 class Part(TypedDict):
@@ -25,7 +26,7 @@ class Part(TypedDict):
 
 
 class Content(TypedDict):
-    role: Literal["user", "model"]
+    role: Role
     parts: list[Part]
 
 
@@ -105,18 +106,25 @@ def build_multi_turn_contents(
     A synchronized target whose text no turn holds is sent in full after all.
     """
     targets = files or (Target(text=current_source, synchronized=source_synchronized),)
+    payloads = multi_turn_payloads(history, mode=mode, prompt=prompt, targets=targets, extra=extra)
+    return [_content(role, payload) for role, payload in payloads]
+
+
+def multi_turn_payloads(
+    history: Sequence[HistoryTurn], *, mode: Mode, prompt: str, targets: Sequence[Target], extra: Mapping[str, Any]
+) -> list[tuple[Role, Payload]]:
+    """The same, before it becomes JSON."""
     carriers = active_turns(history)
     for target in targets:
         if not target.synchronized and (target.text is not None or target.absent):
             carriers.pop(target.path, None)
-    contents = []
+    payloads: list[tuple[Role, Payload]] = []
     for index, turn in enumerate(history):
         carried = {path for path, carrier in carriers.items() if carrier == index}
-        contents.append(_content("user", _history_user(turn, carried)))
-        contents.append(_content("model", _history_model(turn, carried)))
+        payloads.append(("user", _history_user(turn, carried)))
+        payloads.append(("model", _history_model(turn, carried)))
     newest = [_unless_carried(target, carriers) for target in targets]
-    contents.append(_content("user", user_payload(mode, prompt, newest, extra)))
-    return contents
+    return [*payloads, ("user", user_payload(mode, prompt, newest, extra))]
 
 
 def active_turns(history: Sequence[HistoryTurn]) -> dict[str | None, int]:
@@ -143,7 +151,11 @@ def lift(inlined: Message) -> Message:
     """Moves every long text of a one-part message into a raw part; the JSON header then says which."""
     if not any(name in inlined.parts[0] for name in _LONG):
         return inlined
-    payload = json.loads(inlined.parts[0])
+    return replace(lifted(inlined.role, json.loads(inlined.parts[0])), media=inlined.media)
+
+
+def lifted(role: Role, payload: Payload) -> Message:
+    """The message that a payload becomes, its long texts in raw parts. The payload loses them."""
     raw: list[str] = []
 
     def out(text: Any, name: str) -> Any:
@@ -153,7 +165,7 @@ def lift(inlined: Message) -> Message:
         return {"part": len(raw)}
 
     _rewrite_texts(payload, out)
-    return replace(inlined, parts=(to_json(payload), *raw))
+    return Message(role=role, parts=(to_json(payload), *raw))
 
 
 def inline(lifted: Message) -> Message:
@@ -215,7 +227,7 @@ def _objects(value: Any) -> list[Payload]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _content(role: Literal["user", "model"], payload: Payload) -> Content:
+def _content(role: Role, payload: Payload) -> Content:
     return {"role": role, "parts": [{"text": to_json(payload)}]}
 
 

@@ -7,21 +7,18 @@ characters of a line. `apply_patch(old, unified(old, new)) == new` for all texts
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
-from gemchat.core.anchors import anchors
 from gemchat.core.model import Value
+from gemchat.core.opcodes import Opcode, opcodes
+from gemchat.core.runs import Region, lines_on, regions
 
 Tag: TypeAlias = Literal[" ", "-", "+"]
-Opcode: TypeAlias = tuple[str, int, int, int, int]
+_Texts: TypeAlias = tuple[list[str], list[str]]
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TAGS: dict[str, Tag] = {" ": " ", "-": "-", "+": "+"}
-_EXACT_UP_TO = 100_000  # pairs of lines; to compare more of them takes minutes
-_STEPS = 500_000  # comparisons that one search for the longest common run may take
 NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -52,70 +49,32 @@ def split_lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """How `old` becomes `new`, as runs that are equal, replaced, deleted or inserted, covering both."""
-    head, tail = _common_ends(old, new)
-    codes: list[Opcode] = [("equal", 0, head, 0, head)] if head else []
-    codes += _shifted(_between_ends(old[head : len(old) - tail], new[head : len(new) - tail]), head, head)
-    if tail:
-        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
-    return codes
-
-
-def _between_ends(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """The same for what is between common ends. Where it is long, lines that both have once divide it first."""
-    if len(old) * len(new) <= _EXACT_UP_TO:
-        return [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-    common = anchors(old, new)
-    if not common:
-        return _without_anchors(old, new)
-    codes: list[Opcode] = []
-    a = c = 0
-    for b, d in (*common, (len(old), len(new))):
-        if (a, c) != (b, d):
-            _extend(codes, _shifted(opcodes(old[a:b], new[c:d]), a, c))
-        if b < len(old):
-            _extend(codes, [("equal", b, b + 1, d, d + 1)])
-        a, c = b + 1, d + 1
-    return codes
-
-
-def _without_anchors(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """Lines that recur all over are no help; if what is left would still take too long, all of it is replaced."""
-    often = Counter(new)
-    popular = len(new) // 100 + 1
-    if sum(often[line] for line in old if often[line] <= popular) <= _STEPS:
-        return [*SequenceMatcher(None, old, new).get_opcodes()]
-    return [("replace", 0, len(old), 0, len(new))]
-
-
-def _shifted(codes: Iterable[Opcode], old: int, new: int) -> list[Opcode]:
-    return [(tag, a + old, b + old, c + new, d + new) for tag, a, b, c, d in codes]
-
-
-def _extend(codes: list[Opcode], more: Iterable[Opcode]) -> None:
-    """Adds runs, of which equal ones that touch become one."""
-    for code in more:
-        if codes and code[0] == codes[-1][0] == "equal":
-            tag, a, _, c, _ = codes.pop()
-            code = (tag, a, code[2], c, code[4])  # noqa: PLW2901
-        codes.append(code)
-
-
 def hunks(old: str, new: str, context: int = 3) -> list[Hunk]:
     """The differences of two texts, each with up to `context` unchanged lines around it."""
-    before, after = split_lines(old), split_lines(new)
-    found: list[Hunk] = []
-    for group in _grouped(opcodes(before, after), context):
-        lines: list[tuple[Tag, str]] = []
-        for tag, a, b, c, d in group:
-            if tag == "equal":
-                lines += [(" ", line) for line in before[a:b]]
-            else:
-                lines += [("-", line) for line in before[a:b]]
-                lines += [("+", line) for line in after[c:d]]
-        found.append(Hunk(old_start=group[0][1], new_start=group[0][3], lines=tuple(lines)))
-    return found
+    return [_hunk(*group) for region in regions(old, new, context) for group in _groups(region, old, new, context)]
+
+
+def _groups(region: Region, old: str, new: str, context: int) -> Iterator[tuple[Region, _Texts, list[Opcode]]]:
+    """What is needed for each hunk of a part of the texts."""
+    texts = (
+        split_lines(old[region.start : region.end]),
+        split_lines(new[region.new_start : region.new_end]),
+    )
+    for group in _grouped(opcodes(*texts), context):
+        yield region, texts, group
+
+
+def _hunk(region: Region, texts: _Texts, group: Sequence[Opcode]) -> Hunk:
+    before, after = texts
+    lines: list[tuple[Tag, str]] = []
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            lines += [(" ", line) for line in before[a:b]]
+        else:
+            lines += [("-", line) for line in before[a:b]]
+            lines += [("+", line) for line in after[c:d]]
+    _, a, _, c, _ = group[0]
+    return Hunk(old_start=region.line + a, new_start=region.new_line + c, lines=tuple(lines))
 
 
 def count(found: Iterable[Hunk]) -> tuple[int, int]:
@@ -126,8 +85,40 @@ def count(found: Iterable[Hunk]) -> tuple[int, int]:
 
 def unified(old: str, new: str, *, old_name: str, new_name: str) -> str:
     """A unified diff with three lines of context; empty when the texts are equal."""
-    body = "".join(_printed(hunk) for hunk in hunks(old, new))
-    return f"--- {_with_tab(_quoted(old_name))}\n+++ {_with_tab(_quoted(new_name))}\n{body}" if body else ""
+    body = "".join(map(_printed, hunks(old, new)))
+    return f"{_names(old_name, new_name)}{body}" if body else ""
+
+
+def short_diff(old: str, new: str, name: str, room: int) -> tuple[str, int, int] | None:
+    """The unified diff of two texts that differ, lines added and lines removed.
+
+    None if it has more than `room` characters, which is found out without writing them all.
+    """
+    printed, found = [_names(name, name)], []
+    room -= len(printed[0])
+    for region in regions(old, new, context=3):
+        if region.new_end - region.new_start > room and _least_added(region, old, new) > room:
+            return None
+        for group in _groups(region, old, new, context=3):
+            if _least_printed(*group[1:]) > room:
+                return None
+            found.append(_hunk(*group))
+            printed.append(_printed(found[-1]))
+            room -= len(printed[-1])
+    return None if room < 0 else ("".join(printed), *count(found))
+
+
+def _least_added(region: Region, old: str, new: str) -> int:
+    """Characters of lines that the old text does not have at all."""
+    before = old[region.start : region.end].split("\n")
+    return sum(map(len, {*new[region.new_start : region.new_end].split("\n")}.difference(before)))
+
+
+def _least_printed(texts: _Texts, group: Sequence[Opcode]) -> int:
+    """Characters of changed lines."""
+    before, after = texts
+    changed = [code for code in group if code[0] != "equal"]
+    return sum(sum(map(len, before[a:b])) + sum(map(len, after[c:d])) for _, a, b, c, d in changed)
 
 
 def git_patch(path: str, old: str | None, new: str | None, mode: int = 0o100644) -> str:
@@ -156,25 +147,17 @@ def apply_patch(text: str, diff: str) -> str:
 
 def apply_hunks(text: str, changes: Iterable[Hunk]) -> str:
     """The text after some of its hunks, in their order. Raises ValueError when a line is not as a hunk has it."""
-    lines = split_lines(text)
     result: list[str] = []
-    done = 0
+    at = line = 0
     for hunk in changes:
-        result += lines[done : hunk.old_start]
-        done = hunk.old_start + len(hunk.old)
-        if lines[hunk.old_start : done] != hunk.old:
+        start = lines_on(text, at, hunk.old_start - line, len(text))
+        end = start + sum(map(len, hunk.old))
+        ends_line = end in (0, len(text)) or text[end - 1 : end] == "\n"
+        if hunk.old_start < line or not ends_line or split_lines(text[start:end]) != hunk.old:
             raise ValueError(f"the diff does not apply at line {hunk.old_start + 1}")
-        result += hunk.new
-    return "".join(result + lines[done:])
-
-
-def _common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines both begin with, and how many of the rest both end with."""
-    limit = min(len(old), len(new))
-    head = next((i for i in range(limit) if old[i] != new[i]), limit)
-    limit -= head
-    tail = next((i for i in range(limit) if old[-1 - i] != new[-1 - i]), limit)
-    return head, tail
+        result += (text[at:start], *hunk.new)
+        at, line = end, hunk.old_start + len(hunk.old)
+    return "".join([*result, text[at:]])
 
 
 def _grouped(codes: Iterable[Opcode], context: int) -> Iterator[list[Opcode]]:
@@ -262,6 +245,10 @@ def _escaped(byte: int) -> str:
 def _with_tab(name: str) -> str:
     """git ends an unquoted name that contains a space with a tab."""
     return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+def _names(old: str, new: str) -> str:
+    return f"--- {_with_tab(_quoted(old))}\n+++ {_with_tab(_quoted(new))}\n"
 
 
 def _blob(text: str | None) -> str:

@@ -6,19 +6,26 @@ tokens; comparisons count in fresh input tokens, so they need only the ratio of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from gemchat.core.model import Comparison, Usage, Value
 
 Compaction: TypeAlias = Literal["auto", "always", "never"]
 
+INPUT_LIMIT = 1_048_576  # tokens of a request; no model reads more
 SCALE = (0.5, 2.0)  # how far the service's own count may correct an estimate
 
 
 def estimate_tokens(text: str) -> int:
     """About four ASCII characters make a token, or 1.6 of any other script."""
-    wide = len(text) - len(text.encode("ascii", "ignore"))
+    wide = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
     return int((len(text) - wide) / 4 + wide / 1.6)
+
+
+def fits_no_model(texts: Iterable[str]) -> bool:
+    """Whether texts are too long for any model whatever their characters are; found out from their lengths."""
+    return sum(map(len, texts)) / 4 > INPUT_LIMIT
 
 
 class Price(Value, frozen=True):

@@ -10,12 +10,15 @@ from typing import TypeAlias
 Span: TypeAlias = tuple[int, int]
 
 _PIECE = re.compile(r"\w+|\s|[^\w\s]")
+_LONGEST = 10_000  # characters of a line; nobody looks for a word in more
 _MOST_PIECES = 300  # of a line; comparing takes time that grows with their square
 _ALIKE = 0.5  # of what is not blank; below it, two lines are just different
 
 
 def changed_spans(old: str, new: str) -> tuple[list[Span], list[Span]]:
     """The spans, in characters, in which either line differs; none where the lines have too little in common."""
+    if max(len(old), len(new)) > _LONGEST:
+        return [], []
     before, after = _PIECE.findall(old), _PIECE.findall(new)
     if max(len(before), len(after)) > _MOST_PIECES:
         return [], []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from gemchat.core.economics import estimate_tokens
 
 _ENDS = 40  # lines kept at either end
-_ERROR = re.compile(r"error|fail|exception|traceback|panic|fatal|assert|warning|^E\s", re.IGNORECASE)
+_ERRORS = ("error", "fail", "exception", "traceback", "panic", "fatal", "assert", "warning")
+_MARKS = ("e ", "e\t")  # by which pytest begins the lines that say why
 _LONGEST = 400  # characters of a line
 
 
@@ -17,11 +18,26 @@ def fold(text: str, limit: int) -> str:
         return text
     lines = [line[:_LONGEST] for line in text.split("\n")]
     middle = lines[_ENDS:-_ENDS]
-    errors = [line for line in middle if _ERROR.search(line)]
     budget = 4 * limit
-    while errors and sum(map(len, errors)) > budget // 2:
-        errors = errors[: len(errors) // 2]
+    errors = _like_errors(middle, budget // 2)
     dropped = len(middle) - len(errors)
     note = f"[{dropped} lines are left out here; of the rest those that look like errors are shown]"
     kept = "\n".join([*lines[:_ENDS], note, *errors, *lines[max(_ENDS, len(lines) - _ENDS) :]])
     return kept if len(kept) <= budget else f"{kept[: budget // 2]}\n[cut]\n{kept[-budget // 2 :]}"
+
+
+def _like_errors(lines: Sequence[str], room: int) -> list[str]:
+    """The first of them, in at most `room` characters. Words that stand nowhere are looked for only once."""
+    lowered = "\n".join(["", *lines]).lower()
+    words = [word for word in _ERRORS if word in lowered]
+    marks = tuple(mark for mark in _MARKS if f"\n{mark}" in lowered)
+    if not words and not marks:
+        return []
+    found = []
+    for line, low in zip(lines, lowered.split("\n")[1:], strict=True):
+        if low.startswith(marks) or any(word in low for word in words):
+            room -= len(line)
+            if room < 0:
+                break
+            found.append(line)
+    return found

@@ -10,8 +10,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from gemchat.core.runs import passages
+
 SHRUNK_TO = 1 / 3
 _LONG_ENOUGH_TO_SHRINK = 12  # lines
+_PARSED = 1_000_000  # characters; to parse more takes longer than a warning is worth
 
 _OPENERS = r"(?:#+|//+|/\*+|\{/\*|\*+|--+|;+|%+|<!--|\(\*|\{-|\"\"\"|'''|'|!|\.\.|dnl\b|rem\b|<%--|@\*)"
 _CLOSERS = r"(?:\*+/\}?|-->|\*\)|-\}|\"\"\"|'''|--%>|\*@)"
@@ -62,11 +65,10 @@ _EDGES = " \t.…⋯。-–—=*:()（）[]【】<>《》"
 
 def elided_line(path: str, base: str, new: str) -> str | None:
     """The first new line that stands for text left out, None if there is none."""
-    known = {line.strip() for line in base.split("\n")}
-    for line in new.split("\n"):
-        if line.strip() and line.strip() not in known and _stands_for_more(line, path):
-            return line.strip()
-    return None
+    changed = (new[passage.new_start : passage.new_end] for passage in passages(base, new))
+    doubtful = [line.strip() for text in changed for line in text.split("\n") if _stands_for_more(line, path)]
+    known = {line.strip() for line in base.split("\n")} if doubtful else ()
+    return next((line for line in doubtful if line not in known), None)
 
 
 def has_shrunk(base: str, new: str) -> bool:
@@ -76,9 +78,9 @@ def has_shrunk(base: str, new: str) -> bool:
 
 
 def broken_syntax(path: str, base: str | None, new: str) -> str | None:
-    """What is wrong with the syntax of `new` if that of `base` was right; None for languages not known here."""
+    """What is wrong with the syntax of `new` if that of `base` was right; None for what is not parsed here."""
     check = next((check for suffix, check in _SYNTAX.items() if path.lower().endswith(suffix)), None)
-    if check is None or (base is not None and check(base) is not None):
+    if check is None or len(new) > _PARSED or (base is not None and check(base) is not None):
         return None
     return check(new)
 

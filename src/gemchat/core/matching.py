@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
-from gemchat.core.diff import opcodes, split_lines
+from gemchat.core.diff import split_lines
 from gemchat.core.model import Tier, Value
+from gemchat.core.opcodes import opcodes
 
 TIERS: tuple[Tier, ...] = ("exact", "blanks", "indent")  # strictest first
 
 _MAX_LINES_NAMED = 5
 _MAX_LINES_COMPARED = 5_000
 _LINES_AROUND = 2
+_MAX_PLACES = 1_000  # that are counted when there should be one
 
 
 class Match(Value, frozen=True):
@@ -40,16 +43,16 @@ class _Place(Value, frozen=True):
 
 def match(search: str, replace: str, text: str) -> Match | str:
     """Where the edit belongs, or why it has no place."""
-    starts = list(_occurrences(search, text))
+    starts = list(islice(_occurrences(search, text), _MAX_PLACES))
     if len(starts) == 1:
         return Match(start=starts[0], end=starts[0] + len(search), text=replace, tier="exact")
     if starts:
-        return _ambiguous([text.count("\n", 0, start) + 1 for start in starts])
+        return _ambiguous([text.count("\n", 0, start) + 1 for start in starts[:_MAX_LINES_NAMED]], len(starts))
     lines, wanted = split_lines(text), split_lines(search)
     for tier, places in _LINE_TIERS:
-        found = list(places(wanted, lines)) if search.strip() else []
+        found = list(islice(places(wanted, lines), _MAX_PLACES)) if search.strip() else []
         if len(found) > 1:
-            return _ambiguous([place.first + 1 for place in found])
+            return _ambiguous([place.first + 1 for place in found[:_MAX_LINES_NAMED]], len(found))
         if found:
             return _by_lines(found[0], search, replace, lines, tier)
     return "does not occur"
@@ -60,7 +63,7 @@ def nearest_lines(search: str, text: str) -> str:
     wanted = next((line.strip() for line in search.split("\n") if line.strip()), "")
     if not wanted:
         return ""
-    lines = text.split("\n")
+    lines = text.split("\n", _MAX_LINES_COMPARED + _LINES_AROUND + 1)[: _MAX_LINES_COMPARED + _LINES_AROUND]
     judge = SequenceMatcher(b=wanted, autojunk=False)
     best, likeness = 0, 0.5
     for number, line in enumerate(lines[:_MAX_LINES_COMPARED]):
@@ -81,35 +84,43 @@ def _occurrences(search: str, text: str) -> Iterator[int]:
         start = text.find(search, start + 1)
 
 
-def _ambiguous(numbers: Sequence[int]) -> str:
-    named = ", ".join(map(str, numbers[:_MAX_LINES_NAMED]))
-    return f"occurs {len(numbers)} times (lines {named}{', …' if len(numbers) > _MAX_LINES_NAMED else ''})"
+def _ambiguous(numbers: Sequence[int], times: int) -> str:
+    """`numbers` are the first lines, counted from 1; `times` stops at the most that are looked for."""
+    named = ", ".join(map(str, numbers))
+    at_least = "at least " if times == _MAX_PLACES else ""
+    return f"occurs {at_least}{times} times (lines {named}{', …' if times > len(numbers) else ''})"
 
 
 def _same_but_blanks(wanted: Sequence[str], lines: Sequence[str]) -> Iterator[_Place]:
-    stripped = [line.rstrip() for line in wanted]
-    have = [line.rstrip() for line in lines]
-    for first in range(len(lines) - len(wanted) + 1):
-        if have[first : first + len(wanted)] == stripped:
-            yield _Place(first=first, last=first + len(wanted))
+    for first in _alike(wanted, lines, str.rstrip):
+        yield _Place(first=first, last=first + len(wanted))
 
 
 def _shifted(wanted: Sequence[str], lines: Sequence[str]) -> Iterator[_Place]:
-    for first in range(len(lines) - len(wanted) + 1):
+    for first in _alike(wanted, lines, str.strip):
         place = _shift(wanted, lines[first : first + len(wanted)], first)
         if place is not None:
             yield place
 
 
+def _alike(wanted: Sequence[str], lines: Sequence[str], strip: Callable[[str], str]) -> Iterator[int]:
+    """The numbers of the lines from which on all are as wanted, but for what is stripped."""
+    needle, text = ("\n".join(["", *map(strip, part), ""]) for part in (wanted, lines))
+    number = counted = 0
+    for start in _occurrences(needle, text):
+        number, counted = number + text.count("\n", counted, start), start
+        yield number
+
+
 def _shift(wanted: Sequence[str], lines: Sequence[str], first: int) -> _Place | None:
-    """The one prefix that all lines have and the wanted ones lack, or the other way round."""
+    """The blanks before all lines, which are as wanted otherwise, that those lack, or the other way round."""
     pairs = [(want.rstrip(), line.rstrip()) for want, line in zip(wanted, lines, strict=True)]
     filled = [(want, line) for want, line in pairs if want or line]
     want, line = filled[0]
     outwards = len(want) > len(line)
     longer, shorter = (want, line) if outwards else (line, want)
     shift = longer[: len(longer) - len(shorter)]
-    if not shift or shift.strip():
+    if not shift:
         return None
     fits = all(want == shift + line if outwards else line == shift + want for want, line in filled)
     return _Place(first=first, last=first + len(lines), shift=shift, outwards=outwards) if fits else None

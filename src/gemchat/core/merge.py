@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from merge3 import Merge3
 
 from gemchat.core.model import Value
+from gemchat.core.opcodes import opcodes
 
 
 class Conflict(Value, frozen=True):
@@ -20,7 +23,8 @@ def merge(base: bytes, now: bytes, proposed: bytes) -> bytes | list[Conflict]:
     merged: list[bytes] = []
     conflicts: list[Conflict] = []
     line = 1
-    for kind, *groups in Merge3(_lines(base), _lines(now), _lines(proposed)).merge_groups():
+    merge3 = Merge3(_lines(base), _lines(now), _lines(proposed), sequence_matcher=_Matcher)
+    for kind, *groups in merge3.merge_groups():
         if kind == "conflict":
             _, here, there = groups
             conflicts.append(Conflict(line=line, now=b"".join(here), proposed=b"".join(there)))
@@ -29,6 +33,19 @@ def merge(base: bytes, now: bytes, proposed: bytes) -> bytes | list[Conflict]:
         merged += groups[0]
         line += len(groups[0]) if kind != "b" else 0
     return conflicts or b"".join(merged)
+
+
+class _Matcher:
+    """What two sides have in common, in the form of `difflib` and in time for long ones as well."""
+
+    def __init__(self, _: object, old: Sequence[bytes], new: Sequence[bytes]) -> None:
+        self._old = old
+        self._new = new
+
+    def get_matching_blocks(self) -> list[tuple[int, int, int]]:
+        codes = opcodes(self._old, self._new)
+        end = (len(self._old), len(self._new), 0)
+        return [*((a, c, b - a) for tag, a, b, c, _ in codes if tag == "equal"), end]
 
 
 def _lines(data: bytes) -> list[bytes]:

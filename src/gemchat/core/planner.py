@@ -13,8 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from gemchat.core import history
-from gemchat.core.contents import build_multi_turn_contents, lift, message, to_json, user_payload
-from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens
+from gemchat.core.contents import lifted, multi_turn_payloads, to_json, user_payload
+from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens, fits_no_model
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.media import listed, media_of, message_tokens, unheld
 from gemchat.core.model import (
@@ -106,7 +106,8 @@ def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: flo
     if reason:
         return _restart(session, path, wish, text_of, reason)
     going_on = _continue(session, path, turns, wish, text_of)
-    if policy.compaction == "never":
+    sources = (text_of(ref.sha256) or "" for ref in wish.targets if ref.sha256)
+    if policy.compaction == "never" or (policy.compaction == "auto" and fits_no_model(sources)):
         return going_on
     afresh = _restart(session, path, wish, text_of, "compaction is set to always")
     if policy.compaction == "always":
@@ -184,7 +185,7 @@ def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wis
     fresh = unheld(wish.media, history.held_media(turns)) if context else ()
     extra = _extra(wish, context, fresh, outcomes, [concluded(turn) for turn in beside])
     payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
-    newest = lift(Message(role="user", parts=(to_json(payload),), media=fresh))
+    newest = replace(lifted("user", payload), media=fresh)
     return Plan(
         route="continue",
         reason="the model remembers the conversation",
@@ -205,20 +206,20 @@ def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf
     outcomes = history.outcomes_to_tell(session, path, history.chain(path))
     context = _changed_context(wish, None)
     fresh = unheld(wish.media, ())
-    contents = build_multi_turn_contents(
+    payloads = multi_turn_payloads(
         turns,
         mode=wish.mode,
         prompt=wish.prompt,
-        files=targets_of(choices),
+        targets=targets_of(choices),
         extra=_extra(wish, context, fresh, outcomes, left_out(path)),
     )
-    *earlier, newest = map(message, contents)
+    *earlier, newest = (lifted(role, payload) for role, payload in payloads)
     resent = {choice.sent.path for choice in choices if choice.sent.source != "synchronized"}
     return Plan(
         route="restart",
         reason=reason,
         files=tuple(choice.sent for choice in choices),
-        messages=(*map(lift, earlier), lift(replace(newest, media=fresh))),
+        messages=(*earlier, replace(newest, media=fresh)),
         outcomes=outcomes,
         carried=tuple(FileRef(path=p, sha256=sha) for p, sha in shown.items() if p not in resent),
         context=context,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from gemchat.core.contents import Payload, payload_of
 from gemchat.core.diff import Hunk, parsed
 from gemchat.core.model import Message, Value
-from gemchat.core.secrets import find
+from gemchat.core.secrets import find, none_is_possible
 
 
 class Leak(Value, frozen=True):
@@ -30,10 +30,15 @@ def leaks(newest: Message, own: Collection[str] = ()) -> list[Leak]:
         for finding in find(text, own)
     ]
     for holder in _sources(payload):
-        if "sourceDelta" in holder:
+        if "sourceDelta" in holder and not none_is_possible(holder["sourceDelta"]["diff"], own):
             for hunk in parsed(holder["sourceDelta"]["diff"]):
                 found += _added_leaks(str(holder["path"]), hunk, own)
     return found
+
+
+def texts(message: Message) -> list[tuple[str, str]]:
+    """The texts of a message that are sent whole, each with what it is called."""
+    return list(_texts(payload_of(message)))
 
 
 def _texts(payload: Payload) -> Iterator[tuple[str, str]]:

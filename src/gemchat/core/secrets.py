@@ -9,37 +9,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 
 from gemchat.core.model import Value
 
 _SHORTEST_KEY = 16  # characters; a shorter key of the user's own would be found in ordinary words
 
+# kind, words of which every match has one (where they are all in lower case, in any case), form
 _FORMS = (
-    ("a private key", r"-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----(?=[\s\S]{0,300}?[A-Za-z0-9+/]{40})"),
-    ("an AWS access key", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
+    (
+        "a private key",
+        "PRIVATE",
+        r"-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?-----(?=[\s\S]{0,300}?[A-Za-z0-9+/]{40})",
+    ),
+    ("an AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b"),
     (
         "an AWS secret key",
+        "secret",
         r"(?i:aws_?secret_?(?:access_?)?key)[\"']?\s{0,4}[=:]\s{0,4}[\"']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])",
     ),
-    ("a GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})\b"),
-    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,64}"),
-    ("a Google API key", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
-    ("a Google API key", r"\bAQ\.Ab[A-Za-z0-9_-]{40,100}"),
-    ("a Google client secret", r"\bGOCSPX-[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])"),
-    ("a Slack token", r"\bxox[abeoprs]-[0-9A-Za-z]{8,}-[0-9A-Za-z-]{10,}"),
-    ("a Slack webhook", r"https://hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}"),
-    ("a Stripe key", r"\b[sr]k_live_[A-Za-z0-9]{20,}"),
-    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("a PyPI token", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
-    ("an OpenAI key", r"\bsk-[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
-    ("an Anthropic key", r"\bsk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{80,}"),
-    ("a Hugging Face token", r"\bhf_[A-Za-z0-9]{34}\b"),
-    ("a SendGrid key", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    ("a DigitalOcean token", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
-    ("an Azure storage key", r"AccountKey=[A-Za-z0-9+/]{86}=="),
-    ("a signed token (JWT)", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    (
+        "a GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})\b",
+    ),
+    ("a GitLab token", "glpat-", r"\bglpat-[A-Za-z0-9_-]{20,64}"),
+    ("a Google API key", "AIza", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    ("a Google API key", "AQ.Ab", r"\bAQ\.Ab[A-Za-z0-9_-]{40,100}"),
+    ("a Google client secret", "GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])"),
+    ("a Slack token", "xox", r"\bxox[abeoprs]-[0-9A-Za-z]{8,}-[0-9A-Za-z-]{10,}"),
+    (
+        "a Slack webhook",
+        "hooks.slack.com",
+        r"https://hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}",
+    ),
+    ("a Stripe key", "k_live_", r"\b[sr]k_live_[A-Za-z0-9]{20,}"),
+    ("an npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a PyPI token", "pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("an OpenAI key", "T3BlbkFJ", r"\bsk-[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
+    ("an Anthropic key", "sk-ant-", r"\bsk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{80,}"),
+    ("a Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{34}\b"),
+    ("a SendGrid key", "SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    ("a DigitalOcean token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+    ("an Azure storage key", "AccountKey=", r"AccountKey=[A-Za-z0-9+/]{86}=="),
+    ("a signed token (JWT)", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
 )
-_ANY = re.compile("|".join(f"(?P<f{number}>{form})" for number, (_, form) in enumerate(_FORMS)))
 _FEW = 5  # different characters after the beginning: xxxxxxxx, 00000000
 
 
@@ -53,15 +67,36 @@ class Finding(Value, frozen=True):
 
 def find(text: str, own: Collection[str] = ()) -> list[Finding]:
     """The credentials in a text; `own` are the user's own keys, found in whatever form they have."""
+    possible = _possible(text)
     found = [
         _finding(text, match, _FORMS[int((match.lastgroup or "f0")[1:])][0])
-        for match in _ANY.finditer(text)
+        for match in (_any_of(possible).finditer(text) if possible else ())
         if not _is_placeholder(match[0])
     ]
-    mine = [re.escape(key) for key in own if len(key) >= _SHORTEST_KEY]
+    mine = [re.escape(key) for key in own if len(key) >= _SHORTEST_KEY and key in text]
     if mine:
         found += [_finding(text, match, "your own API key") for match in re.finditer("|".join(mine), text)]
     return _once(found)
+
+
+def none_is_possible(text: str, own: Collection[str] = ()) -> bool:
+    """Whether there can be no credentials in any part of a text."""
+    return not _possible(text) and not any(key in text for key in own)
+
+
+def _possible(text: str) -> tuple[int, ...]:
+    """The forms that the text may have: looking for words costs a hundredth of looking for forms."""
+    folded = text.casefold()
+    return tuple(
+        number
+        for number, (_, words, _) in enumerate(_FORMS)
+        if any(word in (folded if word.islower() else text) for word in words.split())
+    )
+
+
+@cache
+def _any_of(numbers: tuple[int, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<f{number}>{_FORMS[number][2]})" for number in numbers))
 
 
 def _finding(text: str, match: re.Match[str], kind: str) -> Finding:

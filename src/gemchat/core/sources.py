@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gemchat.core.contents import Delta, Target
-from gemchat.core.diff import count, parsed, unified
+from gemchat.core.diff import short_diff
 from gemchat.core.model import FileRef, SentFile, Source
 from gemchat.errors import WorkspaceError
 
@@ -50,10 +50,10 @@ def targets_of(choices: Sequence[Choice]) -> list[Target]:
 
 
 def _delta_or_full(ref: FileRef, before: str, old: str, new: str, text_of: TextOf) -> Choice:
-    diff = unified(old, new, old_name=ref.path, new_name=ref.path)
-    added, removed = count(parsed(diff))
-    if 2 * len(diff) >= len(new):
-        return _full(ref, f"changed +{added} -{removed}, too much for a diff", text_of)
+    short = short_diff(old, new, ref.path, room=(len(new) - 1) // 2)
+    if short is None:
+        return _full(ref, "changed too much for a diff", text_of)
+    diff, added, removed = short
     delta = Delta(before=before, after=ref.sha256 or "", diff=diff)
     target = Target(path=ref.path, delta=delta, sha256=ref.sha256)
     return Choice(_sent(ref, "delta", f"changed +{added} -{removed}"), target)

@@ -15,9 +15,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from gemchat.core.diff import opcodes
 from gemchat.core.kinds import SUPPORTED
 from gemchat.core.model import Value
+from gemchat.core.opcodes import opcodes
 from gemchat.errors import NotText, UsageError
 
 UTF_8 = "utf-8"
@@ -98,7 +98,7 @@ def raw_text(data: bytes, encoding: str = UTF_8) -> str:
             f"is not {name} text (byte {data[error.start]:#04x} at offset {error.start})",
             "Name the encoding it is in, for example: --encoding cp1252",
         ) from None
-    if "\0" in text:
+    if b"\0" in data if codec == UTF_8 else "\0" in text:
         raise _binary()
     if codec != UTF_8 and text.encode(codec) != data:
         raise NotText(f"would not come back byte for byte from {encoding}", "Convert the file to UTF-8 first.")
@@ -111,16 +111,23 @@ def decode(data: bytes, encoding: str = UTF_8) -> TextFile:
     codec = codec_of(data, encoding)
     bom = decoded.startswith(_BOM)
     raw = decoded.removeprefix(_BOM)
+    if "\r" not in raw:
+        return TextFile(text=raw, bom=bom, encoding=codec)
     crlf, lf = raw.count("\r\n"), raw.count("\n")
-    if not lf and "\r" in raw:
+    if not lf:
         return TextFile(text=raw.replace("\r", "\n"), bom=bom, eol="\r", encoding=codec)
     if not crlf:
         return TextFile(text=raw, bom=bom, encoding=codec)
     if crlf == lf:
-        return TextFile(text=raw.replace("\r\n", "\n"), bom=bom, eol="\r\n", encoding=codec)
+        return TextFile(text=_with_lf(raw, crlf), bom=bom, eol="\r\n", encoding=codec)
     ends = tuple(re.findall(r"\r?\n", raw))
     eol = "\r\n" if 2 * crlf > lf else "\n"
-    return TextFile(text=raw.replace("\r\n", "\n"), bom=bom, eol=eol, mixed=ends, encoding=codec)
+    return TextFile(text=_with_lf(raw, crlf), bom=bom, eol=eol, mixed=ends, encoding=codec)
+
+
+def _with_lf(raw: str, crlf: int) -> str:
+    """With LF for each of so many CRLF. Taking out characters is four times as fast as replacing pairs."""
+    return raw.replace("\r", "") if raw.count("\r") == crlf else raw.replace("\r\n", "\n")
 
 
 def encode(file: TextFile) -> bytes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from gemchat.core.diff import opcodes, split_lines
+from gemchat.core.diff import split_lines
+from gemchat.core.opcodes import opcodes
 
 _TICKS = re.compile(r"^`{3,}", re.MULTILINE)
 _TICKED = re.compile(r"^(?P<ticks>`{3,})[ \t]*(?P<said>[^`\n]*?)[ \t]*(?:\n|\Z)", re.MULTILINE)
