@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,33 @@ def test_an_apply_or_undo_that_the_user_stops_has_not_happened(
         changes.undo(open_project(steps, interrupt))
     assert on_disk(project_root) == NEW
     assert open_project().load() == applied
+
+
+class Impatient(Workspace):
+    """The user interrupts before a replacement, and again before a later one."""
+
+    def __init__(self, root: Path, *interrupted: int) -> None:
+        super().__init__(root)
+        self.count = 0
+        self.interrupted = interrupted
+
+    def publish(self, replacement: Replacement) -> None:
+        self.count += 1
+        if self.count in self.interrupted:
+            raise KeyboardInterrupt
+        super().publish(replacement)
+
+
+@pytest.mark.parametrize("second", range(3, 7))
+@pytest.mark.parametrize("first", [2, 3])
+def test_who_interrupts_the_taking_back_as_well_loses_nothing(
+    open_project: Callable[..., Project], project_root: Path, first: int, second: int
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        changes.apply(replace(open_project(), workspace=Impatient(project_root, first, second)))
+    session = open_project().load()
+    assert on_disk(project_root) == (NEW if history.undo_stack(session).undo else OLD)
+    assert (history.pending_changes(session) == {}) == (on_disk(project_root) == NEW)
 
 
 def test_what_somebody_wrote_after_the_crash_is_left_alone(

@@ -20,6 +20,7 @@ _SHOWN = 60  # characters of a name or a value in a message
 Name = Annotated[str, Meta(min_length=1)]
 Seconds = Annotated[float, Meta(gt=0, le=7 * 86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Horizon = Annotated[int, Meta(ge=1, le=1000)]
 Dollars = Annotated[float, Meta(ge=0, le=1_000_000)]
 Mode = Literal["auto", "always", "never"]
 Duration = Annotated[str, Meta(pattern=r"^(off|0|[1-9][0-9]{0,3}[smh])$")]
@@ -79,7 +80,7 @@ OPTIONS = (
         default="auto", shared=True,
     ),
     Option(
-        "horizon", "a number of turns, 1 or more", Count, "How many more turns a rewrite may take to pay off.",
+        "horizon", "a number of turns, 1 to 1000", Horizon, "How many more turns a rewrite may take to pay off.",
         default=6, shared=True,
     ),
     Option(

@@ -160,10 +160,15 @@ class Project:
         except HalfMoved:
             raise
         except (WorkspaceError, SessionError, KeyboardInterrupt, Ended):
-            with suppress(SessionError):  # the files are as they were, so an intent that stays does no harm
-                store.save(session)
+            with suppress(SessionError, WorkspaceError):  # an intent that stays does no harm
+                if self._is_at_start(change):
+                    store.save(session)
             raise
         return after
+
+    def _is_at_start(self, change: Change) -> bool:
+        """Not so if moving files back was interrupted as well."""
+        return all(self.version(step.path) == step.start for step in steps(change))
 
     def _interrupted(self, names: Collection[str]) -> list[Session]:
         """Those in which a change of files was begun and not recorded; a damaged one does not stop the others."""

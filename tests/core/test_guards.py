@@ -173,3 +173,15 @@ def test_what_is_too_long_to_be_parsed_is_not_looked_at() -> None:
     lines = "x = 1\n" * 150_000
     assert broken_syntax("a.py", "x = 1\n", f"{lines}if\n") == "line 150001: invalid syntax"
     assert broken_syntax("a.py", "x = 1\n", f"{lines * 2}if\n") is None
+
+
+def test_long_lines_of_blanks_are_judged_at_once() -> None:
+    """In time that grew with the third power of their length this would not end."""
+    for opener in ("#", "// a", "<!--", "{-"):
+        line = f"{opener}{' ' * 140}x{' ' * 140}y"
+        assert elided_line("a.js", "", "\n".join([line] * 2000)) is None
+        assert elided_line("a.js", "", line + " \t" * 50_000 + "y") is None
+
+
+def test_a_placeholder_among_blanks_is_found() -> None:
+    assert elided_line("a.js", "", f"  /*{' ' * 99}rest of the code{' ' * 99}*/  ") is not None

@@ -99,3 +99,10 @@ def test_the_nearest_lines_are_numbered() -> None:
     )
     assert nearest_lines("something else entirely", "x\ny\n") == ""
     assert nearest_lines("\n", "x\n") == ""
+
+
+def test_very_long_lines_are_compared_by_their_beginnings() -> None:
+    """In time that grew with the square of their length this would not end."""
+    line = "".join(f"{number % 10}{number % 7}" for number in range(50_000))
+    text = f"first\n{line[::-1]}\n{line}\n"
+    assert "3: 0011" in nearest_lines(f"{line}!", text)

@@ -148,3 +148,13 @@ def test_of_a_diff_only_the_added_lines_are_looked_at() -> None:
     assert (leak.where, leak.line) == ("a.py", 21)
     block = f"{PEM}\n{MIXED * 2}\nend\n-----END PRIVATE KEY-----\n"
     assert leaks(delta(f"{lines}{block}", f"{lines}{block.replace('end', 'END')}"))[0].line == 21
+
+
+@pytest.mark.parametrize("piece", ["sk-", "eyJ-", "eyJaaaaaaaaaa.", "xoxa-", "ghp_", "AKIA", "SG."])
+def test_what_nearly_is_a_credential_again_and_again_is_read_once(piece: str) -> None:
+    """In time that grew with the square of its length this would not end."""
+    assert find(f"{piece}T3BlbkFJ {piece * 200_000} eyJ T3BlbkFJ") == []
+
+
+def test_of_very_many_credentials_enough_are_found() -> None:
+    assert len(find(("AKIA" + "ABCDEFGH23456777\n") * 100_000)) == 100

@@ -18,8 +18,9 @@ _PARSED = 1_000_000  # characters; to parse more takes longer than a warning is 
 
 _OPENERS = r"(?:#+|//+|/\*+|\{/\*|\*+|--+|;+|%+|<!--|\(\*|\{-|\"\"\"|'''|'|!|\.\.|dnl\b|rem\b|<%--|@\*)"
 _CLOSERS = r"(?:\*+/\}?|-->|\*\)|-\}|\"\"\"|'''|--%>|\*@)"
-_COMMENT = re.compile(rf"\s*{_OPENERS}\s*(?P<said>.*?)\s*{_CLOSERS}?\s*", re.IGNORECASE | re.DOTALL)
-_BRACKETED = re.compile(r"\s*[\[(<{](?P<said>.*?)[\])>}]\s*", re.DOTALL)
+_OPENER = re.compile(_OPENERS, re.IGNORECASE)
+_CLOSER = re.compile(rf"{_CLOSERS}\Z")
+_LONGEST = 300  # characters; what stands for more is short, and longer lines would take long to judge
 _DOTS = re.compile(r"\.{3,}|…+|⋯+|。{3,}")
 
 _WHAT = (
@@ -87,19 +88,27 @@ def broken_syntax(path: str, base: str | None, new: str) -> str | None:
 
 def _stands_for_more(line: str, path: str) -> bool:
     stripped = line.strip()
+    if len(stripped) > _LONGEST:
+        return False
     if _DOTS.fullmatch(stripped):
         return "…" in stripped or "⋯" in stripped or not path.endswith(_DOTS_ARE_SYNTAX)
-    found = None if path.endswith(_PROSE) else _COMMENT.fullmatch(line)
-    found = found or _BRACKETED.fullmatch(line)
-    if found is None:
-        return False
-    said = found["said"]
+    said = _said(stripped, path)
     if not (_DOTS.search(said) or re.search(_SURE, said, re.IGNORECASE)):
         return False
     words = _DOTS.sub(" ", said).strip(_EDGES)
     if not words:
         return bool(_DOTS.search(said)) and not said.strip(" .…").strip("-=*#")
     return bool(_placeholder().fullmatch(" ".join(words.split())))
+
+
+def _said(stripped: str, path: str) -> str:
+    """What a comment, or a line in brackets, says; nothing for all other lines."""
+    opener = None if path.endswith(_PROSE) else _OPENER.match(stripped)
+    if opener is None:
+        return stripped[1:-1] if stripped[:1] in "[(<{" and stripped[-1:] in "])>}" else ""
+    said = stripped[opener.end() :]
+    closer = _CLOSER.search(said)
+    return (said[: closer.start()] if closer else said).strip()
 
 
 @cache

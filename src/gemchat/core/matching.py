@@ -19,6 +19,7 @@ TIERS: tuple[Tier, ...] = ("exact", "blanks", "indent")  # strictest first
 
 _MAX_LINES_NAMED = 5
 _MAX_LINES_COMPARED = 5_000
+_COMPARED = 120  # characters of a line; how alike two lines are takes the product of their lengths
 _LINES_AROUND = 2
 _MAX_PLACES = 1_000  # that are counted when there should be one
 
@@ -60,14 +61,14 @@ def match(search: str, replace: str, text: str) -> Match | str:
 
 def nearest_lines(search: str, text: str) -> str:
     """The lines of the text that look most like the search text, numbered; empty if nothing does."""
-    wanted = next((line.strip() for line in search.split("\n") if line.strip()), "")
+    wanted = next((line.strip()[:_COMPARED] for line in search.split("\n") if line.strip()), "")
     if not wanted:
         return ""
     lines = text.split("\n", _MAX_LINES_COMPARED + _LINES_AROUND + 1)[: _MAX_LINES_COMPARED + _LINES_AROUND]
     judge = SequenceMatcher(b=wanted, autojunk=False)
     best, likeness = 0, 0.5
     for number, line in enumerate(lines[:_MAX_LINES_COMPARED]):
-        judge.set_seq1(line.strip())
+        judge.set_seq1(line.strip()[:_COMPARED])
         if judge.real_quick_ratio() > likeness and judge.quick_ratio() > likeness and judge.ratio() > likeness:
             best, likeness = number, judge.ratio()
     if likeness == 0.5:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import cache
+from itertools import islice
 
 from gemchat.core.model import Value
 
@@ -46,14 +47,15 @@ _FORMS = (
     ("a Stripe key", "k_live_", r"\b[sr]k_live_[A-Za-z0-9]{20,}"),
     ("an npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
     ("a PyPI token", "pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
-    ("an OpenAI key", "T3BlbkFJ", r"\bsk-[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
+    ("an OpenAI key", "T3BlbkFJ", r"(?<![\w-])sk-[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
     ("an Anthropic key", "sk-ant-", r"\bsk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{80,}"),
     ("a Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{34}\b"),
     ("a SendGrid key", "SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     ("a DigitalOcean token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
     ("an Azure storage key", "AccountKey=", r"AccountKey=[A-Za-z0-9+/]{86}=="),
-    ("a signed token (JWT)", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    ("a signed token (JWT)", "eyJ", r"(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
 )
+_ENOUGH = 100  # findings; to count the lines before each of very many takes long
 _FEW = 5  # different characters after the beginning: xxxxxxxx, 00000000
 
 
@@ -68,14 +70,17 @@ class Finding(Value, frozen=True):
 def find(text: str, own: Collection[str] = ()) -> list[Finding]:
     """The credentials in a text; `own` are the user's own keys, found in whatever form they have."""
     possible = _possible(text)
+    matches = _any_of(possible).finditer(text) if possible else iter(())
     found = [
         _finding(text, match, _FORMS[int((match.lastgroup or "f0")[1:])][0])
-        for match in (_any_of(possible).finditer(text) if possible else ())
-        if not _is_placeholder(match[0])
+        for match in islice((match for match in matches if not _is_placeholder(match[0])), _ENOUGH)
     ]
     mine = [re.escape(key) for key in own if len(key) >= _SHORTEST_KEY and key in text]
     if mine:
-        found += [_finding(text, match, "your own API key") for match in re.finditer("|".join(mine), text)]
+        found += [
+            _finding(text, match, "your own API key")
+            for match in islice(re.finditer("|".join(mine), text), _ENOUGH)
+        ]
     return _once(found)
 
 
