@@ -1,0 +1,52 @@
+"""CPU time a turn in a session of ten: `python -m tests.bench.session [--runs N] [--backend …]`.
+
+Five questions and five edits, which are discarded again, each a process of its own, against ten processes of a bare
+script that makes one streamed call of the SDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from tests.bench.place import Place, place
+from tests.bench.timing import RUNS, cpu, interleaved, table
+from tests.bench.turn import BARE, bare
+
+TURNS = 10
+
+
+def measured(here: Place, runs: int, backend: str) -> str:
+    fresh = here.kept()
+    found = interleaved(
+        {"bare": partial(_script, here, backend), "gemchat": partial(_session, here, backend, fresh)}, runs
+    )
+    return table(found, "bare", {"gemchat": 1.0}, of="CPU ms a turn")
+
+
+def _script(here: Place, backend: str) -> float:
+    return sum(cpu(bare(here, backend)) for _ in range(TURNS)) / TURNS
+
+
+def _session(here: Place, backend: str, fresh: Path) -> float:
+    here.restore(fresh)
+    spent = 0.0
+    for number in range(TURNS // 2):
+        spent += cpu(here.job("ask", f"question {number}", "module.py", "--backend", backend))
+        spent += cpu(here.job("edit", f"change {number}", "module.py", "--backend", backend))
+        here.run("discard")
+    return spent / TURNS
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m tests.bench.session", description=__doc__)
+    options.add_argument("--runs", type=int, default=RUNS)
+    options.add_argument("--backend", default="interactions", choices=tuple(BARE))
+    given = options.parse_args()
+    with place() as here:
+        print(measured(here, given.runs, given.backend))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
