@@ -55,7 +55,7 @@ def test_every_setting_is_on_the_value() -> None:
 
 @pytest.mark.parametrize("row", [row for row in OPTIONS if row.variable], ids=lambda row: row.name)
 def test_the_environment_is_read_as_text(row: Any) -> None:
-    value = {"backend": "contents", "warm": "10m"}.get(row.name, "x")
+    value = {"backend": "contents", "warm": "10m"}.get(row.name, "https://x")
     found = resolve({row.variable: value}, user={}, project={}, options={})[row.name]
     assert found == Found(value=value, source="environment", where=row.variable)
 

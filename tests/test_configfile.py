@@ -197,7 +197,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "deadline": st.floats(0.001, 1000),
     "pager": st.booleans(),
     "attachments.limit": st.integers(1, 10**9),
-    "local.url": st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    "local.url": st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1).map("http://{}".format),
     "prices.a.b": st.just(PRICE),
     "prices.c": st.just(PRICE),
 }

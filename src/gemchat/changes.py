@@ -7,7 +7,7 @@ command completes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,6 +20,15 @@ from gemchat.core.picking import Selection, selection
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, NotText, UsageError
 from gemchat.moving import steps
 from gemchat.project import Project
+
+_CHANGED: Mapping[str, tuple[str, str]] = {
+    "applied": (
+        "the proposal was made",
+        'Start again from the file as it is: gemchat edit "…", or drop the proposal: gemchat discard',
+    ),
+    "undone": ("it was applied", "To keep what was changed since: gemchat undo --merge"),
+    "redone": ("it was undone", 'Ask for the change again: gemchat edit "…"'),
+}
 
 
 class PickedFile(NamedTuple):
@@ -82,13 +91,14 @@ def discard(project: Project, paths: Collection[str] = ()) -> Change:
         return _newest(discarded)
 
 
-def undo(project: Project) -> Change:
-    """Takes back the newest change that was applied and not taken back."""
+def undo(project: Project, *, merge: bool = False) -> Change:
+    """Takes back the newest change that was applied and not taken back; `merge` keeps what was changed since."""
     with project.locked() as session:
         stack = history.undo_stack(session).undo
         if not stack:
             raise NothingToUndo("nothing has been applied in this session", "See what is pending: gemchat diff")
-        return _write(project, session, "undone", stack[-1].files)
+        files = stack[-1].files
+        return _write(project, session, "undone", [_unmerged(project, file) for file in files] if merge else files)
 
 
 def redo(project: Project) -> Change:
@@ -124,25 +134,41 @@ def raw_text(project: Project, file: FileChange, version: str | None) -> str:
 
 def _merged(project: Project, file: FileChange) -> FileChange:
     """The change as it is from the file now. Raises EditConflict with the places that cannot be merged."""
+    now, merged = _joined(project, file, file.before, file.after)
+    if now != file.before:
+        project.note(f"{file.path} had changed; both changes are in it now")
+    return replace(file, before=now, after=merged)
+
+
+def _unmerged(project: Project, file: FileChange) -> FileChange:
+    """The change as it would have led to the file now. Raises EditConflict as `_merged` does."""
+    now, merged = _joined(project, file, file.after, file.before)
+    if now != file.after:
+        project.note(f"{file.path} had changed; only what was applied is taken back")
+    return replace(file, before=merged, after=now)
+
+
+def _joined(
+    project: Project, file: FileChange, base: str | None, wanted: str | None
+) -> tuple[str | None, str | None]:
+    """The version that the file has, and the one with the change from `base` to `wanted` in it as well."""
     now = project.remember(file.path, file.encoding)
-    if now == file.before:
-        return file
-    if now is None or file.before is None or file.after is None:
+    if now == base:
+        return now, wanted
+    if now is None or base is None or wanted is None:
         raise EditConflict(f"{file.path} was created or deleted meanwhile, so there is nothing to merge with")
-    base, here, there = (raw_text(project, file, version).encode() for version in (file.before, now, file.after))
-    merged = merge_texts(base, here, there)
+    merged = merge_texts(*(raw_text(project, file, version).encode() for version in (base, now, wanted)))
     if not isinstance(merged, bytes):
         raise EditConflict(
-            f"{file.path} was changed in the same places as the proposal; nothing was written",
+            f"{file.path} was changed in the same places meanwhile; nothing was written",
             "\n".join(_shown(conflict) for conflict in merged),
         )
-    project.note(f"{file.path} had changed; both changes are in it now")
-    return replace(file, before=now, after=project.store.blobs.put(merged.decode().encode(file.encoding)))
+    return now, project.store.blobs.put(merged.decode().encode(file.encoding))
 
 
 def _shown(conflict: Conflict) -> str:
     now, proposed = (text.decode("utf-8", "replace") for text in (conflict.now, conflict.proposed))
-    return f"line {conflict.line}, now:\n{now}proposed:\n{proposed}"
+    return f"line {conflict.line}, now:\n{now}wanted:\n{proposed}".rstrip("\n")
 
 
 def _numbered(project: Project, files: Sequence[FileChange], numbers: Collection[int]) -> list[PickedFile]:
@@ -220,11 +246,8 @@ def _check(project: Project, file: FileChange, expected: str | None, kind: Chang
     """The file is what the change starts from, and can be restored to it."""
     if project.remember(file.path, file.encoding) == expected:
         return
-    what = {"applied": "the proposal was made", "undone": "it was applied", "redone": "it was undone"}[kind]
-    hint = 'Start again from the file as it is: gemchat edit "…", or drop the proposal: gemchat discard'
-    raise EditConflict(
-        f"{file.path} has changed since {what}; nothing was written", hint if kind == "applied" else ""
-    )
+    what, hint = _CHANGED[kind]
+    raise EditConflict(f"{file.path} has changed since {what}; nothing was written", hint)
 
 
 def _newest(session: Session) -> Change:

@@ -18,6 +18,7 @@ from gemchat.errors import GemchatError
 _SHOWN = 60  # characters of a name or a value in a message
 
 Name = Annotated[str, Meta(min_length=1)]
+Address = Annotated[str, Meta(pattern=r"^https?://\S+$")]
 Seconds = Annotated[float, Meta(gt=0, le=7 * 86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Horizon = Annotated[int, Meta(ge=1, le=1000)]
@@ -58,7 +59,8 @@ OPTIONS = (
     ),
     Option("thinking", "a level", Name, "How long the model may think: low, medium, high.", shared=True),
     Option(
-        "base_url", "an address", Name, "The service at another address; it receives the key and what is sent.",
+        "base_url", "an http or https address", Address,
+        "The service at another address; it receives the key and what is sent.",
         variable="GOOGLE_GEMINI_BASE_URL",
     ),
     Option("insecure", "true or false", bool, "Let `base_url` be plain http to another machine.", default=False),
@@ -124,7 +126,7 @@ OPTIONS = (
         variable="GEMCHAT_LOCAL_MODEL",
     ),
     Option(
-        "local.url", "an address", Name, "A running OpenAI-compatible server as the local model.",
+        "local.url", "an http or https address", Address, "A running OpenAI-compatible server as the local model.",
         variable="GEMCHAT_LOCAL_URL",
     ),
 )  # fmt: skip

@@ -18,6 +18,7 @@ class Finished(NamedTuple):
 
     code: int
     output: str
+    timed_out: bool = False
 
 
 def run(
@@ -36,15 +37,16 @@ def run(
         )
     except OSError as error:
         raise UsageError(f"the command cannot be run: {error.strerror}") from None
-    timer = threading.Timer(timeout, _end, [process]) if timeout else None
+    late = threading.Event()
+    timer = threading.Timer(timeout, _end, [process, late]) if timeout else None
     if timer is not None:
         timer.start()
     try:
-        return Finished(*_finish(process, show))
+        return Finished(*_finish(process, show), timed_out=late.is_set())
     finally:
         if timer is not None:
             timer.cancel()
-        _end(process)
+        _end(process, threading.Event())
 
 
 def _finish(process: subprocess.Popen[bytes], show: Callable[[bytes], None]) -> tuple[int, str]:
@@ -57,6 +59,7 @@ def _finish(process: subprocess.Popen[bytes], show: Callable[[bytes], None]) -> 
         return process.wait(), b"".join(printed).decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
     if process.poll() is None:
+        ended.set()
         os.killpg(process.pid, signal.SIGKILL)

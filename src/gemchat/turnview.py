@@ -85,8 +85,9 @@ def _detail(turn: Turn) -> Iterator[str]:
 def describe_sent(sent: Sent) -> str:
     files = ", ".join(describe_file(file) for file in sent.files) or "no file"
     rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
+    context = ", with the read-only context" if sent.context else ""
     media = "".join(f", with {ref.path}" for ref in sent.media)
-    return f"{rewritten}{files}{media}; {sent.bytes:,} bytes"
+    return f"{rewritten}{files}{context}{media}; {sent.bytes:,} bytes"
 
 
 def describe_comparison(compared: Comparison) -> str:

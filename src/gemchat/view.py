@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gemchat import report
 from gemchat.core.diff import Hunk
 from gemchat.core.model import Change, Turn
-from gemchat.core.visible import harmless_json, visible
+from gemchat.core.visible import harmless_json, indented, visible, visible_line
 from gemchat.diffview import DiffPrinter, counted, patch_bytes, summary
 from gemchat.errors import GemchatError, OutputLost
 from gemchat.output import write, write_bytes
@@ -52,15 +52,15 @@ class View:
         """A line about what happens, unless the user wants none."""
         self._end_explaining()
         if not self.quiet:
-            write(sys.stderr, f"gemchat: {visible(text)}\n")
+            write(sys.stderr, f"gemchat: {visible_line(text)}\n")
 
     def error(self, error: GemchatError) -> None:
         if self.as_json:
             write(sys.stderr, f"{_safe_json(report.error_json(error))}\n")
             return
-        write(sys.stderr, f"gemchat: {visible(error.message)}\n")
+        write(sys.stderr, f"gemchat: {indented(error.message)}\n")
         if error.hint:
-            write(sys.stderr, f"{visible(error.hint)}\n")
+            write(sys.stderr, f"{indented(error.hint)}\n")
 
     def json(self, value: dict[str, Any]) -> None:
         """UTF-8 whatever the locale, and nothing in it that could act on a terminal."""
@@ -206,7 +206,7 @@ class View:
     def stat(self, diffs: Sequence[report.FileDiff]) -> None:
         for diff in diffs:
             added, removed = diff.counts
-            write(sys.stdout, f"{visible(diff.path)} +{added} -{removed}\n")
+            write(sys.stdout, f"{visible_line(diff.path)} +{added} -{removed}\n")
         write(sys.stdout, f"{summary(diffs)}\n")
 
     def change(self, change: Change) -> None:
@@ -214,7 +214,7 @@ class View:
             self.json(report.change_json(change))
             return
         for file in change.files:
-            write(sys.stdout, f"{_PAST[change.kind]} {visible(file.path)}\n")
+            write(sys.stdout, f"{_PAST[change.kind]} {visible_line(file.path)}\n")
 
     def overview(self, state: report.Overview) -> None:
         lines = [f"session   {state.session}, {counted(state.turns, 'turn')}"]
@@ -226,11 +226,11 @@ class View:
         if state.context:
             lines.append(f"context   {', '.join(state.context)}")
         lines.append(f"tokens    {describe_usage(state.usage)}")
-        write(sys.stdout, visible("\n".join(lines)) + "\n")
+        self.lines(lines)
 
     def lines(self, lines: Iterable[str]) -> None:
         """A result that is a list."""
-        write(sys.stdout, "".join(f"{visible(line)}\n" for line in lines))
+        write(sys.stdout, "".join(f"{visible_line(line)}\n" for line in lines))
 
     def document(self, text: str) -> None:
         """A text that is the result: harmless on a terminal, itself in a pipe."""

@@ -1,7 +1,7 @@
 """CPU time a turn in a session of ten: `python -m tests.bench.session [--runs N] [--backend …]`.
 
-Five questions and five edits, which are discarded again, each a process of its own, against ten processes of a bare
-script that makes one streamed call of the SDK.
+Five questions and five edits, which are discarded again, each a process of its own, against ten processes of a
+bare script that makes one streamed call of the SDK.
 """
 
 from __future__ import annotations

@@ -63,10 +63,32 @@ def test_a_check_that_never_passes_leaves_the_files_as_they_were(gemchat: Gemcha
         gemchat.propose(("line 50\n", f"{word}\n"))
     result = gemchat("edit", "words", "app.py", "--check", check, "--check-timeout", "1", "--retries", "1")
     assert (result.code, result.out) == (8, "")
-    assert "the check failed with each of 2 changes; the files are as they were" in result.err
+    assert "the check failed with 2 changes, which were taken back" in result.err
     assert file.read_text() == LONG
     assert gemchat("diff").code == 5
     assert len(gemchat.requests) == 2
+
+
+def test_what_the_check_itself_does_to_the_file_stays(gemchat: Gemchat) -> None:
+    """As a formatter does that runs before the tests."""
+    file = gemchat.write("app.py", LONG)
+    gemchat.propose(("line 50\n", "fifty\n"))
+    check = "sed -i.orig 's/line 7$/line seven/' app.py; exit 3"
+    result = gemchat("edit", "words", "app.py", "--check", check, "--retries", "0")
+    assert result.code == 8
+    assert "app.py had changed; only what was applied is taken back" in result.err
+    assert "the check ended with 3; the change was taken back" in result.err
+    assert file.read_text() == LONG.replace("line 7\n", "line seven\n")
+
+
+def test_a_change_that_the_check_wrote_over_is_said_to_be_there(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", LONG)
+    gemchat.propose(("line 50\n", "fifty\n"))
+    check = "sed -i.orig 's/fifty/50/' app.py; exit 3"
+    result = gemchat("edit", "words", "app.py", "--check", check)
+    assert result.code == 5
+    assert "the check failed, and the change is still applied: app.py was changed in the same places" in result.err
+    assert file.read_text() == LONG.replace("line 50\n", "50\n")
 
 
 def test_folding_keeps_ends_and_errors() -> None:

@@ -218,7 +218,7 @@ def test_a_conversation_can_be_rewound_to_its_beginning(talked: Gemchat) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["6"], "there are only 5 turns to drop"),
+        (["6"], "that is more turns than there are: only 5 to drop"),
         (["0"], "x>=1"),
         (["--to", "9"], "there is no turn 9"),
         (["1", "--to", "2"], "not both"),

@@ -268,11 +268,27 @@ def test_a_conflict_is_shown_and_nothing_written(gemchat: Gemchat) -> None:
     code, out, err = gemchat("apply", "--merge")
     assert (code, out) == (5, "")
     assert err == (
-        "gemchat: app.py was changed in the same places as the proposal; nothing was written\n"
-        "line 51, now:\nLINE 50\nproposed:\nline fifty\n\n"
+        "gemchat: app.py was changed in the same places meanwhile; nothing was written\n"
+        "line 51, now:\n  LINE 50\n  wanted:\n  line fifty\n"
     )
     file.unlink()
     assert "created or deleted meanwhile" in gemchat("apply", "--merge").err
+
+
+def test_undo_keeps_what_was_changed_since_on_request(gemchat: Gemchat) -> None:
+    file = proposed(gemchat)
+    gemchat("apply")
+    file.write_text(file.read_text().replace("line 7\n", "line seven\n"))
+    refused = gemchat("undo")
+    assert refused.code == 5
+    assert refused.err.endswith("To keep what was changed since: gemchat undo --merge\n")
+    code, out, err = gemchat("undo", "--merge")
+    assert (code, out) == (0, "undone app.py\n")
+    assert err == "gemchat: app.py had changed; only what was applied is taken back\n"
+    assert file.read_text() == LONG.replace("line 7\n", "line seven\n")
+    assert gemchat("redo").code == 5
+    assert gemchat("ask", "and now?", "--json").json["sent"]["files"][0]["source"] == "delta"
+    assert gemchat.mind.contradictions == []
 
 
 def test_merging_an_unchanged_file_is_applying(gemchat: Gemchat) -> None:

@@ -27,9 +27,9 @@ def test_the_head_moves_back_along_the_path() -> None:
     script.turn(parent="1")
     assert turns.head_before(script.session, 1) == "1"
     assert turns.head_before(script.session, 2) is None
-    with pytest.raises(ValueError, match="there are only 2 turns to drop"):
+    with pytest.raises(ValueError, match="more turns than there are: only 2 to drop"):
         turns.head_before(script.session, 3)
-    with pytest.raises(ValueError, match="there is no turn to drop"):
+    with pytest.raises(ValueError, match="none to drop"):
         turns.head_before(Script().session, 1)
 
 

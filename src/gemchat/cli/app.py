@@ -68,7 +68,8 @@ def attempt(arguments: Sequence[str], here: Surroundings) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message())
             return 0
-        raise UsageError(error.format_message(), "See: gemchat --help") from None
+        at = getattr(error, "ctx", None)
+        raise UsageError(error.format_message(), f"See: {at.command_path if at else 'gemchat'} --help") from None
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit:  # how typer and rich leave when nobody reads any more

@@ -15,8 +15,10 @@ from gemchat.cli.surroundings import opened
 from gemchat.core.folding import fold
 from gemchat.core.model import NamedText, Turn
 from gemchat.core.secrets import find
-from gemchat.errors import ProposalRejected, SecretFound
+from gemchat.diffview import counted
+from gemchat.errors import EditConflict, ProposalRejected, SecretFound
 from gemchat.prepare import Ask
+from gemchat.project import Project
 from gemchat.view import View
 
 OUTPUT_LIMIT = 4_000  # estimated tokens of a command's output that a turn carries
@@ -53,16 +55,16 @@ def edit_until(check: str, chat: Chat, question: Ask, view: View, *, timeout: fl
         try:
             finished = shell.run(check, place.workspace.root, view.beside, timeout)
         except BaseException:
-            changes.undo(place)
+            _take_back(place)
             raise
         if finished.code == 0:
             return turn
-        changes.undo(place)
-        view.note(f"the check ended with {finished.code}; the change was taken back")
+        _take_back(place)
+        view.note(f"{_ended(finished, timeout)}; the change was taken back")
         tries += 1
         if tries > retries:
             raise ProposalRejected(
-                f"the check failed with each of {tries} changes; the files are as they were",
+                f"the check failed with {counted(tries, 'change')}, which were taken back",
                 f"The last of them: gemchat show {turn.id}",
             )
         prompt = f"{question.prompt}\n\nYour change was taken back, because the attached check failed with it."
@@ -70,5 +72,22 @@ def edit_until(check: str, chat: Chat, question: Ask, view: View, *, timeout: fl
         asked = replace(asked, prompt=prompt, paths=paths, attachments=(_named(check, finished),), restart="")
 
 
+def _take_back(place: Project) -> None:
+    """Keeps what the check itself did to the files, formatting them for example."""
+    try:
+        changes.undo(place, merge=True)
+    except EditConflict as error:
+        raise EditConflict(
+            f"the check failed, and the change is still applied: {error.message}", error.hint
+        ) from None
+
+
+def _ended(finished: shell.Finished, timeout: float) -> str:
+    if finished.timed_out:
+        return f"the check took longer than {timeout:g} s and was ended"
+    return f"the check ended with {finished.code}"
+
+
 def _named(command: str, finished: shell.Finished) -> NamedText:
-    return NamedText(name=f"$ {command} (exit code {finished.code})", text=fold(finished.output, OUTPUT_LIMIT))
+    how = "timed out" if finished.timed_out else f"exit code {finished.code}"
+    return NamedText(name=f"$ {command} ({how})", text=fold(finished.output, OUTPUT_LIMIT))

@@ -92,6 +92,7 @@ def discard(
 def undo(
     ctx: typer.Context,
     session: options.SessionName = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Keep what was changed in the files meanwhile.")] = False,
     as_json: options.AsJson = False,
     project: options.ProjectRoot = None,
 ) -> None:
@@ -99,7 +100,7 @@ def undo(
     from gemchat import changes
 
     view, place = opened(ctx, session=session, root=project, as_json=as_json)
-    view.change(changes.undo(place))
+    view.change(changes.undo(place, merge=merge))
 
 
 def redo(

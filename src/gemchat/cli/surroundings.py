@@ -93,7 +93,7 @@ class Surroundings:
         return Store(project_directory(state_directory(self.environ), root), root, note)
 
     def session_in_use(self, store: Store, session: str | None = None) -> str:
-        return session or self.environ.get("GEMCHAT_SESSION") or store.current()
+        return session if session is not None else self.environ.get("GEMCHAT_SESSION") or store.current()
 
     def workspace(self, root: str | None) -> Workspace:
         from gemchat.workspace import Workspace, find_root

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,7 +60,7 @@ def ask(
     chosen = _settings(
         here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
     )
-    question = _question("ask", prompt, chosen, here, stream=not no_stream, restart=restart)
+    question = _question("ask", prompt, chosen, view, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, allow_secret=allow_secret)
     pages = (pager or chosen.pager) and view.pages
@@ -132,7 +133,7 @@ def edit(
     chosen = _settings(
         here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
     )
-    question = _question("edit", prompt, chosen, here, stream=not no_stream, restart=restart)
+    question = _question("edit", prompt, chosen, view, here, stream=not no_stream, restart=restart)
     question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
     chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.explain, progress=view.progress)
@@ -167,11 +168,11 @@ def _settings(
 
 
 def _question(
-    mode: Mode, prompt: str, chosen: Settings, here: Surroundings, *, stream: bool, restart: bool
+    mode: Mode, prompt: str, chosen: Settings, view: View, here: Surroundings, *, stream: bool, restart: bool
 ) -> Ask:
     from gemchat.prepare import Ask
 
-    text, attachments = _prompt_and_attachments(prompt)
+    text, attachments = _prompt_and_attachments(prompt, view.note)
     return Ask(
         mode=mode,
         prompt=text,
@@ -229,15 +230,15 @@ def _context(
     return tuple(file.path for file in chosen.files)
 
 
-def _prompt_and_attachments(prompt: str) -> tuple[str, tuple[NamedText, ...]]:
+def _prompt_and_attachments(prompt: str, note: Callable[[str], None]) -> tuple[str, tuple[NamedText, ...]]:
     """The prompt is stdin for "-"; otherwise what is piped in goes along as an attachment."""
     from gemchat.core.model import NamedText
 
     if prompt == "-":
-        prompt = _read_stdin()
+        prompt = _read_stdin(note)
         attachments: tuple[NamedText, ...] = ()
     else:
-        piped = _read_stdin() if _stdin_is_piped() else ""
+        piped = _read_stdin(note) if _stdin_is_piped() else ""
         attachments = (NamedText(name="stdin", text=piped),) if piped else ()
     if not prompt.strip():
         raise UsageError("the prompt is empty", 'For example: gemchat ask "what does this do?" app.py')
@@ -253,11 +254,14 @@ def _stdin_is_piped() -> bool:
     return stat.S_ISFIFO(kind) or stat.S_ISREG(kind)
 
 
-def _read_stdin() -> str:
+def _read_stdin(note: Callable[[str], None]) -> str:
     data = sys.stdin.buffer.read() if sys.stdin else b""
     if b"\0" in data:
         raise NotText("what is piped in is binary", "gemchat works on text only.")
-    return data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
+    if text.encode() != data:
+        note("what is piped in is not UTF-8 throughout; what cannot be read is sent as \ufffd")
+    return text
 
 
 def _show_decision(view: View, place: Project, question: Ask) -> None:

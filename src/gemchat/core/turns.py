@@ -31,7 +31,8 @@ def head_before(session: Session, count: int) -> str | None:
     """
     path = history.current_path(session)
     if count > len(path):
-        raise ValueError(f"there are only {len(path)} turns to drop" if path else "there is no turn to drop")
+        there = f"only {len(path)} to drop" if path else "none to drop"
+        raise ValueError(f"that is more turns than there are: {there}")
     return path[-count - 1].id if count < len(path) else None
 
 

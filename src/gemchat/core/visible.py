@@ -16,6 +16,16 @@ def visible(text: str) -> str:
     return _DANGEROUS.sub(_escape, text)
 
 
+def visible_line(text: str) -> str:
+    """The same on one line, so that no part of a name can pass for a line of its own."""
+    return visible(text).replace("\n", "\\x0a")
+
+
+def indented(text: str) -> str:
+    """The same, of which only the first line begins at the margin."""
+    return visible(text).replace("\n", "\n  ")
+
+
 def harmless_json(text: str) -> str:
     """The same JSON with such characters as `\\u` escapes, so that it is ASCII where it could act on anything."""
     return _DANGEROUS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
