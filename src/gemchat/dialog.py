@@ -1,6 +1,7 @@
 """Asking on the terminal: single keys and lines from stdin, questions on stderr.
 
-Only for when both are terminals. What is typed ahead is kept for the next question.
+Only for when both are terminals. What is typed ahead is kept for the next question, unless that is about something
+that could not have been seen.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ import os
 import sys
 import termios
 import tty
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gemchat.core.visible import visible
+from gemchat.suspending import suspending
 
 
 class Dialog:
     def __init__(self) -> None:
         self._typed = ""
+        self._asked = ""
+
+    def forget(self) -> None:
+        """Drops what was typed ahead."""
+        self._typed = ""
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def choose(self, choices: Mapping[str, str], default: str) -> str:
         """Asks for one key; any other key, end of input included, is the default. The word of the key is shown."""
@@ -28,7 +36,7 @@ class Dialog:
     def key(self) -> str:
         """One key as it is pressed, without waiting for a line; empty at the end of input."""
         if not self._typed:
-            self._typed = _read_keys()
+            self._typed = _read_keys(lambda: self.say(self._asked))
         if self._typed.startswith("\x1b"):  # an arrow or the like: all of it is one key
             key, self._typed = self._typed, ""
         else:
@@ -44,16 +52,26 @@ class Dialog:
         return line.strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def say(self, text: str) -> None:
+        self._asked = text.rpartition("\n")[2]
         sys.stderr.write(visible(text))
         sys.stderr.flush()
 
 
-def _read_keys() -> str:
+def _read_keys(ask_again: Callable[[], None]) -> str:
     """What can be read without a line being ended. Nothing that was typed before is thrown away."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-    try:
-        tty.setcbreak(terminal, termios.TCSADRAIN)
-        return os.read(terminal, 64).decode("utf-8", "replace")
-    finally:
+
+    def leave() -> None:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+    def back() -> None:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        ask_again()
+
+    try:
+        with suspending(leave, back):
+            tty.setcbreak(terminal, termios.TCSADRAIN)
+            return os.read(terminal, 64).decode("utf-8", "replace")
+    finally:
+        leave()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
+
 from rich.console import Console
 from rich.live import Live
 from rich.markdown import Markdown
 
 from gemchat.core.visible import visible
+from gemchat.suspending import suspending
 
 _FENCES = ("```", "~~~")
 _REDRAWS = 10  # a second
@@ -17,6 +21,7 @@ class MarkdownStream:
         self._console = console
         self._rest = ""
         self._live: Live | None = None
+        self._shown = ExitStack()
 
     def feed(self, text: str) -> None:
         self._rest += text
@@ -24,6 +29,8 @@ class MarkdownStream:
             self._print_finished()
         if self._live is None and self._rest.strip():
             self._live = self._drawing()  # known before it hides the cursor, so that it is stopped in any case
+            cursor = self._console.show_cursor  # which is hidden meanwhile
+            self._shown.enter_context(suspending(partial(cursor, True), partial(cursor, False)))
             self._live.start(refresh=True)
 
     def _print_finished(self) -> None:
@@ -58,6 +65,7 @@ class MarkdownStream:
         if self._live is not None:
             self._live.stop()
             self._live = None
+        self._shown.close()
 
 
 def newest_lines(block: str, height: int) -> str:

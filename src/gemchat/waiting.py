@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
 from gemchat.core.visible import visible
+from gemchat.suspending import suspending
 
 
 class Waiting:
@@ -17,11 +20,16 @@ class Waiting:
 
     def __init__(self) -> None:
         self._status: Status | None = None
+        self._shown = ExitStack()
 
     def say(self, what: str) -> None:
         text = Text(visible(what), no_wrap=True, overflow="ellipsis")
         if self._status is None:
-            self._status = Status(text, console=Console(stderr=True, markup=False, highlight=False))
+            console = Console(stderr=True, markup=False, highlight=False)
+            self._status = Status(text, console=console)
+            self._shown.callback(self._status.stop)
+            cursor = console.show_cursor  # which is hidden meanwhile
+            self._shown.enter_context(suspending(partial(cursor, True), partial(cursor, False)))
             self._status.start()
         else:
             self._status.update(text)
@@ -40,6 +48,5 @@ class Waiting:
         self._status.update(waiting)
 
     def stop(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        self._shown.close()
+        self._status = None

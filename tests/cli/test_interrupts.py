@@ -23,7 +23,7 @@ from tests.gemini.script import api_error, chunk, created, texts
 
 STREAMED = Way("interactions", stream=True)
 BUSY = as_json(api_error(503, "full"), 503, Retry_After="50")
-SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
 signals = pytest.mark.parametrize(("number", "code"), SIGNALS, ids=[number.name for number, _ in SIGNALS])
 
 

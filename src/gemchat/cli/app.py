@@ -127,7 +127,8 @@ def main() -> int:
 
 def prepare_signals() -> None:
     """To be ended is like Ctrl-C: what was received is kept, the terminal as it was, nothing half done."""
-    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup wants SIGHUP to be ignored
             signal.signal(number, _end)
 

@@ -61,6 +61,7 @@ class Review(NamedTuple):
     def _ask(self, turn: Turn, files: Sequence[FileChange]) -> None:
         """Until the proposal is dealt with; a key that is no answer keeps it."""
         dialog = Dialog()
+        dialog.forget()
         while True:
             choice = dialog.choose(_CHOICES, default="k")
             try:
@@ -92,6 +93,7 @@ class Review(NamedTuple):
         if follow_up:
             turn = self.refine(follow_up)
             self._show(turn)
+            dialog.forget()
         return turn
 
     def _opened(self, files: Sequence[FileChange]) -> list[FileChange]:
