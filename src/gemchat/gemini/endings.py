@@ -9,8 +9,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from threading import Timer
+from typing import Any
 
 import httpx2
 
@@ -60,11 +62,11 @@ class ReadToTheEnd(httpx2.SyncByteStream):
 def read_to_the_end(response: httpx2.Response) -> None:
     """A hook for responses that have just begun."""
     network = response.extensions.get("network_stream")
-
-    def hang_up() -> None:
-        # The method of plain sockets: that of TLS takes itself apart while another thread reads from it.
-        with suppress(OSError):  # it is closed already
-            socket.socket.shutdown(network.get_extra_info("socket"), socket.SHUT_RDWR)
-
     if network is not None and isinstance(response.stream, httpx2.SyncByteStream):
-        response.stream = ReadToTheEnd(response.stream, hang_up)
+        response.stream = ReadToTheEnd(response.stream, partial(_hang_up, network))
+
+
+def _hang_up(network: Any) -> None:
+    with suppress(OSError):  # it is closed already
+        # The method of plain sockets: that of TLS takes itself apart while another thread reads from it.
+        socket.socket.shutdown(network.get_extra_info("socket"), socket.SHUT_RDWR)
