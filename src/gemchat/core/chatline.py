@@ -82,7 +82,7 @@ def _options(text: str, valued: Collection[str]) -> tuple[list[str], str]:
 
 
 def _lacks_value(word: str, valued: Collection[str]) -> bool:
-    """Whether the next word is a value: in a bundle like -qm, what follows the first option that takes one is it."""
+    """Whether the next word is a value. What follows an option in a bundle like -qm is it, if it takes one."""
     if word.startswith("--"):
         return word in valued
     first = next((at for at in range(1, len(word)) if f"-{word[at]}" in valued), 0)
