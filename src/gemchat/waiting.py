@@ -28,7 +28,7 @@ class Waiting:
             console = Console(stderr=True, markup=False, highlight=False)
             self._status = Status(text, console=console)
             self._shown.callback(self._status.stop)
-            cursor = console.show_cursor  # which is hidden meanwhile
+            cursor = console.show_cursor  # it is hidden meanwhile
             self._shown.enter_context(suspending(partial(cursor, True), partial(cursor, False)))
             self._status.start()
         else:

@@ -17,10 +17,18 @@ PLAIN = {"NO_COLOR": "1"}
 
 
 class Terminal:
-    """A running gemchat. Keys are sent only after what they answer has been shown."""
+    """A running gemchat. Keys are sent only after what they answer has been shown.
+
+    It is told that it has `width` columns, or what `size` says: rows and columns.
+    """
 
     def __init__(
-        self, gemchat: Gemchat, *arguments: str, width: int = 80, environ: Mapping[str, str] = {}
+        self,
+        gemchat: Gemchat,
+        *arguments: str,
+        width: int = 80,
+        size: tuple[int, int] | None = None,
+        environ: Mapping[str, str] = {},
     ) -> None:
         self.screen = pyte.Screen(width, 100)
         self._stream = pyte.Stream(self.screen)
@@ -30,7 +38,7 @@ class Terminal:
             cwd=str(gemchat.root),
             env={**_without_size(os.environ), **gemchat.environ, "TERM": "xterm-256color", **environ},
             encoding="utf-8",
-            dimensions=(100, width),
+            dimensions=size or (100, width),
             timeout=60,
         )
         self.raw = ""

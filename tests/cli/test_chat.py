@@ -18,6 +18,7 @@ import pexpect
 import pytest
 
 from gemchat.cli.connections import KeptConnections
+from gemchat.cli.prompt import History
 from tests.cli.conftest import Gemchat, Result
 from tests.cli.screens import Terminal
 from tests.cli.test_processes import environ
@@ -126,7 +127,8 @@ def test_files_stay_until_a_turn_is_about_them(gemchat: Gemchat, app: Path) -> N
     gemchat.write("b.py", "y = 1\n")
     gemchat.mind.replies = ["one", "two", "three", "four"]
     lines = (
-        "first\n/file new.py\n/file b.py app.py\n/ask --dry-run -q second\n/status\nthird\nfourth\n"
+        "first\n/file new.py\n/file b.py app.py\n/ask --dry-run -q second\n/ask --help\n/edit -h\n/status\n"
+        "third\nfourth\n"
         "/rewind 2\nagain\n/file b.py\nfifth\n/quit\nnever asked\n"
     )
     code, _, err = typed(gemchat, lines, "app.py")
@@ -202,7 +204,8 @@ def test_help_names_every_command(gemchat: Gemchat) -> None:
     ):
         assert line in out
     assert "/chat" not in out
-    assert typed(gemchat, "/help file\n").out == out
+    assert typed(gemchat, "/help file\n") == typed(gemchat, "/help /file\n") == (0, out, "")
+    assert typed(gemchat, "/help /edit\n").out == typed(gemchat, "/help edit\n").out
     assert "Usage: gemchat edit [OPTIONS] {PROMPT} [FILE...]\n" in typed(gemchat, "/help edit\n").out
 
 
@@ -245,8 +248,8 @@ def test_a_connection_is_kept_unless_its_last_use_failed() -> None:
 
     first = use("a", key="k")
     assert use("a", key="k") is first
-    assert use("a", key="other") is not first
     assert use("b", key="k") is not first
+    assert use("a", key="k") is first
     with pytest.raises(KeyboardInterrupt):
         use("a", key="k", failing=True)
     assert first.closed
@@ -256,11 +259,28 @@ def test_a_connection_is_kept_unless_its_last_use_failed() -> None:
     assert second.closed
 
 
+def test_of_the_connections_of_a_kind_one_is_open() -> None:
+    kept, made = KeptConnections(), []
+
+    def connect(*_: Any, **__: Any) -> Any:
+        made.append(Fake())
+        return made[-1]
+
+    for token in ("first", "second", "third"):
+        with kept.open(connect, "interactions", key=token):
+            assert [connection.closed for connection in made] == [True] * (len(made) - 1) + [False]
+    with kept.open(connect, "interactions", key="third"):
+        assert len(made) == 3
+    kept.close()
+    assert made[-1].closed
+
+
 TALK = """
 import sys, threading
 from dataclasses import replace
 from gemchat.cli.chat import Talk
 from gemchat.cli.connections import KeptConnections
+from gemchat.cli.prompt import History
 from gemchat.cli.surroundings import Surroundings
 connections = KeptConnections()
 talk = Talk(replace(Surroundings(), connections=connections), [])
@@ -500,3 +520,52 @@ def test_a_history_that_has_grown_large_keeps_its_newer_half(gemchat: Gemchat) -
     assert 450_000 < len(kept) < 510_000
     assert kept.startswith("\n# 2026-11-30\n+/status ")
     assert "+/status 29999\n+second line\n" in kept
+
+
+def test_of_a_large_history_the_newest_entry_is_kept_however_long_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "chat-history"
+    long = f"pasted\n{'x' * 600_000}\n{'y' * 500_000}"
+    for string in ("/status", long):
+        History(file, lambda _: True).append_string(string)
+    assert list(History(file, lambda _: True).load_history_strings()) == [long]
+    assert list(History(file, lambda _: True).load_history_strings()) == [long]
+
+
+def test_keys_are_not_stored_with_what_was_typed(gemchat: Gemchat) -> None:
+    gemchat.environ["GEMINI_API_KEY"] = own = "my-own-key-0123456789"
+    terminal = Prompt(gemchat, "chat")
+    terminal.type(f"is {own} right?\r")
+    terminal.type(f"/model {'AIza' + 'aB3-' * 8 + 'xyz'}\r")
+    terminal.type("/status\r")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    state = Path(gemchat.environ["GEMCHAT_STATE_DIR"])
+    lines = (state / "chat-history").read_text().split("\n")
+    assert [line for line in lines if line.startswith("+")] == ["+/status"]
+    assert own.encode() not in b"".join(path.read_bytes() for path in state.rglob("*") if path.is_file())
+
+
+def test_a_terminal_without_a_size_shows_the_prompt(gemchat: Gemchat) -> None:
+    terminal = Prompt(gemchat, "chat", size=(0, 0))
+    terminal.type("/status\r")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    assert "main> /status" in terminal.lines
+    assert "session   main, 0 turns" in terminal.lines
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_plain_text(gemchat: Gemchat, app: Path) -> None:
+    gemchat.mind.replies = ["It sets x."]
+    terminal = Terminal(gemchat, "chat", environ={"TERM": "dumb"})
+    terminal.answer("main> ", "/file app.py\n")
+    terminal.answer("main> ", "/nosuch\n")
+    terminal.answer("main> ", "what\\\n")
+    terminal.answer("what", "is x?\n")
+    terminal.answer("It sets x.[^$]*main> ", "never asked\x03")
+    terminal.answer("again or Ctrl-D ends\r\nmain> ", "/status\n")
+    terminal.answer("1 turn[^$]*main> ", "\x03")
+    terminal.answer("main> ", "\x03")
+    assert terminal.end() == 0
+    assert "\x1b" not in terminal.raw
+    assert "gemchat: there is no command /nosuch" in terminal.lines
+    assert prompts(gemchat) == [("ask", "what\nis x?", ["app.py"])]

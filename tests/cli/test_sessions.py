@@ -76,11 +76,7 @@ def test_the_log_lists_turns(gemchat: Gemchat) -> None:
     gemchat("edit", "second", "-y")
     lines = gemchat("log").out.splitlines()
     assert len(lines) == 4
-    assert (
-        lines[0].split(maxsplit=3)[2:] == ["ask", "answered   first question \\x1b[31m"]
-        or "first question" in lines[0]
-    )
-    assert "\x1b" not in lines[0]
+    assert lines[0].split(maxsplit=5)[3:] == ["ask", "answered", "first question \\x1b[31m"]
     assert "applied" in lines[2]
     assert gemchat("log", "-n", "1", "--json").json["turns"][0]["outcome"] == "applied"
 

@@ -112,3 +112,8 @@ def test_a_file_that_was_broken_before_may_stay_so() -> None:
 def test_a_new_file_has_nothing_to_lose_but_must_parse() -> None:
     assert problem("new.py", "", "x = 1\n", "write it") == ""
     assert "does not parse" in problem("new.py", "", "x = = 1\n", "write it")
+
+
+def test_data_that_is_nested_too_deeply_is_no_failure() -> None:
+    deep = "[" * 5000
+    assert problem("a.json", f"{deep}{']' * 5000}", f"{deep}1{']' * 5000}", "add a 1") == ""

@@ -91,7 +91,22 @@ def test_the_counts_of_llama_cpp_come_first(openai: OpenAi) -> None:
     assert list(OpenAiServer(openai.url).chat(CALL))[-1] == Usage(input=7, cached=3, output=6)
 
 
-@pytest.mark.parametrize("chunk", ["nonsense", "[]", '{"error":{"message":"out of memory"}}', '{"error":"no"}'])
+@pytest.mark.parametrize("timings", [{"total_ms": 5}, {}, None])
+def test_timings_without_counts_are_passed_over(openai: OpenAi, timings: object) -> None:
+    openai.chunks = [*WORDS, {**COUNTED, "timings": timings}]
+    assert list(OpenAiServer(openai.url).chat(CALL))[-1] == Usage(input=7, cached=5, output=2)
+
+
+def test_counts_that_are_missing_are_none(openai: OpenAi) -> None:
+    openai.chunks = [*WORDS, {"timings": {"prompt_n": 4}}]
+    assert list(OpenAiServer(openai.url).chat(CALL))[-1] == Usage(input=4, cached=0, output=0)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    ["nonsense", "[]", "[" * 50_000, '{"error":{"message":"out of memory"}}', '{"error":"no"}'],
+    ids=["nonsense", "a list", "nested too deeply", "an error", "an error's text"],
+)
 def test_what_is_no_answer_is_a_refusal(openai: OpenAi, chunk: str) -> None:
     engine = OpenAiServer(openai.url)
     openai.chunks = [chunk]

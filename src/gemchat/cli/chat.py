@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 from typer.core import TyperOption
@@ -22,8 +22,12 @@ from gemchat.cli.surroundings import Surroundings
 from gemchat.cli.table import COMMANDS, loaded
 from gemchat.config import state_directory
 from gemchat.core.chatline import TALKING, Line, joined, parse
-from gemchat.errors import GemchatError, UsageError
+from gemchat.errors import ConfigError, GemchatError, UsageError
 from gemchat.view import View, interactive
+
+if TYPE_CHECKING:
+    from gemchat.cli.plain import PlainPrompt
+    from gemchat.cli.prompt import Prompt
 
 _OWN = {
     "file": "The next prompts are about these files.",
@@ -32,6 +36,8 @@ _OWN = {
     "help": "Show the commands, or the help of one.",
     "quit": "End, like Ctrl-D.",
 }
+_WITHOUT_A_TURN = frozenset({"--dry-run", "--help", "-h"})
+_CANNOT_MOVE_THE_CURSOR = ("dumb", "unknown")  # what TERM says
 
 
 def chat(
@@ -110,7 +116,7 @@ class Talk:
 
     def _remember(self, line: Line) -> None:
         """From a turn on the conversation itself knows its files, and from a choice on the project its session."""
-        if line.command in TALKING and "--dry-run" not in line.words:
+        if line.command in TALKING and not _WITHOUT_A_TURN.intersection(line.words):
             self.files = []
         if line.command == "new" or (line.command, *line.words[:1]) == ("sessions", "use"):
             self._use_current_session()
@@ -157,8 +163,9 @@ class Talk:
         return 0
 
     def _help(self, words: list[str]) -> int:
-        if words and words[0] not in _OWN:
-            return self._run([words[0].removeprefix("/"), "--help"])
+        name = words[0].removeprefix("/") if words else "help"
+        if name not in _OWN:
+            return self._run([name, "--help"])
         width = max(map(len, self.language.commands)) + 3
         lines = [f"{f'/{name}':{width}}{about}" for name, about in self.language.commands.items()]
         prompt = "Any other line is a question. \\ at its end, or Alt-Enter, begins another line of it."
@@ -183,14 +190,7 @@ def _language() -> _Language:
 
 
 def _at_prompt(talk: Talk, connections: KeptConnections) -> None:
-    from gemchat.cli.prompt import Prompt
-    from gemchat.cli.suggest import suggestions
-
-    prompt = Prompt(
-        state_directory(talk.here.environ) / "chat-history",
-        lambda text: suggestions(talk.here, talk.language.commands, text),
-        connections.load,
-    )
+    prompt = _prompt(talk, connections.load)
     View().note("/help shows the commands, Ctrl-D ends")
     while not talk.ended:
         with suppress(KeyboardInterrupt):  # it ended a turn, not the conversation
@@ -198,6 +198,33 @@ def _at_prompt(talk: Talk, connections: KeptConnections) -> None:
             if text is None:
                 return
             talk.do(text)
+
+
+def _prompt(talk: Talk, shown: Callable[[], None]) -> Prompt | PlainPrompt:
+    if talk.here.environ.get("TERM", "").lower() in _CANNOT_MOVE_THE_CURSOR:
+        from gemchat.cli.plain import PlainPrompt
+
+        return PlainPrompt(shown)
+    from gemchat.cli.prompt import Prompt
+    from gemchat.cli.suggest import suggestions
+
+    return Prompt(
+        state_directory(talk.here.environ) / "chat-history",
+        lambda text: _may_be_stored(talk.here, text),
+        lambda text: suggestions(talk.here, talk.language.commands, text),
+        shown,
+    )
+
+
+def _may_be_stored(here: Surroundings, text: str) -> bool:
+    """As little as it may be sent: not with a credential in it."""
+    from gemchat.apikey import own_keys
+    from gemchat.core.secrets import find
+
+    try:
+        return not find(text, own_keys(here.environ, here.user_file.parent))
+    except ConfigError:
+        return False  # it may be the key that cannot be read
 
 
 def _from_pipe(talk: Talk) -> None:

@@ -6,7 +6,7 @@ Also imports the SDK in the background. How a connection is made is the caller's
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,11 +34,14 @@ def _load() -> None:
 
 
 class KeptConnections(Connections):
-    """Kept until `close`: whoever connects in the same way again gets the same one, unless its last use failed."""
+    """One of each kind is kept, until `close`: whoever connects in the same way again gets it.
+
+    Not if its last use failed. With other options, such as another server's address and key, it is replaced.
+    """
 
     def __init__(self, load: Callable[[], None] = _load) -> None:
         self._load = load
-        self._idle: dict[Hashable, Gemini] = {}
+        self._idle: dict[Hashable, tuple[Mapping[str, Hashable], Gemini]] = {}
         self._loading: threading.Thread | None = None
 
     def load(self) -> None:
@@ -51,15 +54,20 @@ class KeptConnections(Connections):
     def open(self, connect: Callable[..., Gemini], *arguments: Hashable, **options: Hashable) -> Iterator[Gemini]:
         if self._loading is not None:
             self._loading.join()  # two threads in the middle of the same imports can see half of a module
-        way = (connect, arguments, frozenset(options.items()))
-        connection = self._idle.pop(way, None) or connect(*arguments, **options)
+        kind = (connect, arguments)
+        used, connection = self._idle.pop(kind, (options, None))
+        if connection is not None and used != options:
+            connection.close()
+            connection = None
+        connection = connection or connect(*arguments, **options)
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
-        self._idle[way] = connection
+        self._idle[kind] = (options, connection)
 
     def close(self) -> None:
         while self._idle:
-            self._idle.popitem()[1].close()
+            _, (_, connection) = self._idle.popitem()
+            connection.close()

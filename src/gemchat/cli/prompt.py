@@ -13,10 +13,10 @@ from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.shortcuts import CompleteStyle
 
@@ -30,19 +30,24 @@ _HISTORY_LIMIT = 1_000_000  # bytes, of which the newer half is kept when there 
 
 
 class Prompt:
-    """`shown` is called when the prompt is on the screen, again and again."""
+    """`shown` is called when the prompt is on the screen, again and again; `storable` says what may be kept."""
 
-    def __init__(self, history: Path, suggest: Callable[[str], Suggestions], shown: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        history: Path,
+        storable: Callable[[str], bool],
+        suggest: Callable[[str], Suggestions],
+        shown: Callable[[], None],
+    ) -> None:
         self._session: PromptSession[str] = PromptSession(
-            history=_History(history),
+            history=History(history, storable),
             completer=_Completer(suggest),
             complete_while_typing=False,
             complete_style=CompleteStyle.READLINE_LIKE,
             multiline=True,
             key_bindings=_keys(),
             enable_suspend=True,
-            # Never asks the terminal where the cursor is: the next to read keys could get the answer.
-            output=Vt100_Output(sys.stderr, _size, term=os.environ.get("TERM"), enable_cpr=False),
+            output=_on_stderr(),
         )
         self._session.app.after_render.add_handler(lambda _: shown())
         self._interrupted = False
@@ -64,9 +69,11 @@ class Prompt:
                 return text
 
 
-def _size() -> Size:
-    columns, rows = os.get_terminal_size(sys.stderr.fileno())
-    return Size(rows=rows, columns=columns)
+def _on_stderr() -> Output:
+    output = Vt100_Output.from_pty(sys.stderr, term=os.environ.get("TERM"))
+    # Never asks the terminal where the cursor is: the next to read keys could get the answer.
+    output.enable_cpr = False
+    return output
 
 
 def _keys() -> KeyBindings:
@@ -98,10 +105,14 @@ class _Completer(Completer):
             yield Completion(word, start - len(document.text_before_cursor), display=visible(word))
 
 
-class _History(FileHistory):
-    """Readable by its owner alone. One that cannot be read or written is none."""
+class History(FileHistory):
+    """Readable by its owner alone. One that cannot be read or written is none.
 
-    def __init__(self, path: Path) -> None:
+    What is not `storable` can be called back until the process ends.
+    """
+
+    def __init__(self, path: Path, storable: Callable[[str], bool]) -> None:
+        self._storable = storable
         with suppress(OSError):
             private_directory(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -117,12 +128,21 @@ class _History(FileHistory):
             return []
 
     def store_string(self, string: str) -> None:
+        if not self._storable(string):
+            return
         with suppress(OSError):
             super().store_string(string.encode("utf-8", "replace").decode())
 
 
 def _shorten(path: Path) -> None:
-    """Drops the older half of a history that has grown large, in whole entries. Raises OSError."""
+    """Drops the older half of a history that has grown large, in whole entries. Raises OSError.
+
+    The newest entry stays, however long it is.
+    """
     if path.stat().st_size > _HISTORY_LIMIT:
-        _, begin, newer = path.read_bytes()[-_HISTORY_LIMIT // 2 :].partition(b"\n\n# ")
-        write_atomically(path, begin[1:] + newer, mode=0o600)
+        entries, between = path.read_bytes(), b"\n\n# "
+        begin = entries.find(between, len(entries) - _HISTORY_LIMIT // 2)
+        if begin < 0:
+            begin = entries.rfind(between)
+        if begin >= 0:
+            write_atomically(path, entries[begin + 1 :], mode=0o600)

@@ -75,10 +75,18 @@ def _options(text: str, valued: Collection[str]) -> tuple[list[str], str]:
         if word == "--":
             break
         taken.append(word)
-        if word in valued:
+        if _lacks_value(word, valued):
             value, text = _word(text)
             taken.append(value)
     return taken, text.strip()
+
+
+def _lacks_value(word: str, valued: Collection[str]) -> bool:
+    """Whether the next word is a value. What follows an option in a bundle like -qm is it, if it takes one."""
+    if word.startswith("--"):
+        return word in valued
+    first = next((at for at in range(1, len(word)) if f"-{word[at]}" in valued), 0)
+    return first == len(word) - 1
 
 
 def _word(text: str) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def _names(path: str, text: str) -> set[str]:
             return set(_keys(json.loads(text)))
         if kind == ".toml":
             return set(_keys(tomllib.loads(text)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return set()
     return {found[1] or found[2] for found in _DEFINITION.finditer(text)}
 

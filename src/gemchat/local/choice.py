@@ -13,7 +13,6 @@ from gemchat.errors import ConfigError
 from gemchat.local.engine import WINDOW
 from gemchat.local.weights import INSTALL, QWEN, RUNTIME, Progress, cache_directory, is_installed, join
 
-MODEL = "local"
 _SMALLEST_WINDOW = 2048
 
 

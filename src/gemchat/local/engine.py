@@ -79,9 +79,10 @@ def piece_of(chunk: dict[str, Any]) -> str:
 
 def usage_of(chunk: dict[str, Any]) -> Usage | None:
     """The tokens so far, if the chunk says so: llama.cpp's own numbers first, else those of the OpenAI format."""
-    if timings := chunk.get("timings"):
-        cached = timings.get("cache_n", 0)
-        return Usage(input=cached + timings["prompt_n"], cached=cached, output=timings["predicted_n"])
+    timings = chunk.get("timings") or {}
+    if "prompt_n" in timings:
+        cached = timings.get("cache_n") or 0
+        return Usage(input=cached + timings["prompt_n"], cached=cached, output=timings.get("predicted_n") or 0)
     if usage := chunk.get("usage"):
         details = usage.get("prompt_tokens_details") or {}
         return Usage(

@@ -77,7 +77,7 @@ def _events(response: HTTPResponse) -> Iterator[dict[str, Any]]:
 def _loaded(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise Refusal("The model's server sends what is no JSON object.", 503, "UNAVAILABLE")
