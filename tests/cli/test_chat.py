@@ -77,7 +77,7 @@ def test_a_conversation_in_lines(gemchat: Gemchat, app: Path) -> None:
     [
         ("/nosuch", 2, "there is no command /nosuch\nSee /help. After a blank, a slash begins a prompt.\n"),
         ("/chat", 2, "there is no command /chat\nSee /help. After a blank, a slash begins a prompt.\n"),
-        ("/show", 2, "Missing argument 'TURN'.\nSee: gemchat --help\n"),
+        ("/show", 2, "Missing argument 'TURN'.\nSee: gemchat show --help\n"),
         ("/show 'x", 2, '"\'x" cannot be read: no closing quotation\nWords are quoted as in a shell.\n'),
         ("/model a b", 2, "a model has one name\nFor example: /model gemini-3.8-flash\n"),
         ("/edit", 2, 'the prompt is empty\nFor example: gemchat ask "what does this do?" app.py\n'),
@@ -133,7 +133,7 @@ def test_files_stay_until_a_turn_is_about_them(gemchat: Gemchat, app: Path) -> N
     )
     code, _, err = typed(gemchat, lines, "app.py")
     assert code == 0
-    assert "gemchat: the next prompt is about new.py (new)\n" in err
+    assert "gemchat: the next prompt is about new.py (not there yet, /edit can make it)\n" in err
     assert [(prompt, files) for _, prompt, files in prompts(gemchat)] == [
         ("first", ["app.py"]),
         ("third", ["b.py", "app.py"]),

@@ -140,7 +140,7 @@ class Talk:
         place = self.here.project(View())
         paths = self.here.paths(place, words)
         self.files = words
-        named = (path if place.version(path) else f"{path} (new)" for path in paths)
+        named = (path if place.version(path) else f"{path} (not there yet, /edit can make it)" for path in paths)
         View().note(f"the next prompt is about {', '.join(named)}")
         return 0
 

@@ -143,3 +143,5 @@ def _listed(view: View, place: Project) -> None:
         view.json({"current": current, "sessions": names})
     else:
         view.sessions(names, current)
+        if not names:
+            view.note(f"there are none yet; the first question begins {current}")
