@@ -380,7 +380,8 @@ def test_nothing_is_missed_once_watching_has_begun(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
-    with closing(saved_files([tmp_path / "nowhere"])) as bunches, pytest.raises(WorkspaceError, match="watched"):
+    nowhere = tmp_path / "nowhere/app.py"
+    with closing(saved_files([nowhere])) as bunches, pytest.raises(WorkspaceError, match="watched"):
         next(bunches)
 
 

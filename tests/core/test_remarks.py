@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -9,19 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gemchat.comments import commented
-from gemchat.core.remarks import Commented, fresh, likely_comments, remarks, without, wording
+from gemchat.core.remarks import Commented, Remark, likely_comments, remarks, seen, without, wording
+from gemchat.core.remarks import fresh as fresh_since
 from gemchat.core.textfile import decode, encode
 
 NOWHERE = Commented("")
 
 
+def fresh(before: Commented, now: Commented, known: Iterable[str] = ()) -> list[Remark]:
+    return fresh_since(seen(before), now, known)
+
+
 def taken_out(path: str, text: str) -> str:
-    source = commented(path, text)
+    source = commented(path, text, bare=True)
     return without(decode(text.encode()), remarks(source)).decode()
 
 
 def prompts(path: str, text: str) -> list[str]:
-    return [remark.prompt for remark in remarks(commented(path, text))]
+    return [remark.prompt for remark in remarks(commented(path, text, bare=True))]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,7 @@ def test_a_comment_in_any_syntax(path: str, before: str, comment: str, behind: s
     ],
 )
 def test_what_is_no_remark(path: str, text: str) -> None:
-    assert remarks(commented(path, text)) == []
+    assert remarks(commented(path, text, bare=True)) == []
     assert taken_out(path, text) == text
 
 
