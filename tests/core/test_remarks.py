@@ -206,6 +206,53 @@ def test_a_prompt_for_several() -> None:
     )
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("a.log", "gemchat\n" + " " * 1_000_000 + "x\n# gemchat: a\n", 1),
+        ("a.log", "# gemchat: a\n" * 1000 + "x\n" * 1_000_000, 1000),
+        ("a.log", " #" * 1_000_000 + " gemchat: a", 1),
+        ("a.log", " /* gemchat: a */" * 1000 + "x" * 1_000_000, 1000),
+        ("a.log", " /* gemchat: a" * 1000 + "x" * 1_000_000, 0),
+        ("a.log", "# gemchat: a\n" * 100_000, 0),
+        ("a.c", "/* gemchat: x */\n" + "\n" * 90_000 + "!", 1),
+        ("a.c", "/* gemchat: x */\n" + " " * 90_000 + "!", 1),
+        ("a.py", "# gemchat: x\nx = 1\n" + "x = (\n" * 500_000, 1),
+        ("a.py", "# gemchat: x\n" * 1000 + "# y\n" * 20_000, 1000),
+    ],
+)
+def test_large_and_hostile_texts_take_no_time(path: str, text: str, count: int) -> None:
+    source = commented(path, text)
+    assert len(fresh(NOWHERE, source)) == count
+    assert fresh(source, source) == []
+
+
+def test_a_large_text_of_a_language_is_searched_by_its_looks() -> None:
+    text = "x = 1  # gemchat: do it\ngemchat: int = 1\n"
+    assert prompts("a.py", text) == ["do it"]
+    assert prompts("a.py", text + "y = 2\n" * 20_000) == ["do it"]
+    assert prompts("a.py", text + " " * 200 + "y = 2\n") == ["do it"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gemchat: watching 2 files for new comments gemchat: … and gemchat? …; Ctrl-C ends it\n",
+        "#\ngemchat: do it\n",
+        "  gemchat: do it\n",
+    ],
+)
+def test_a_line_as_it_is_counts_where_it_is_wanted_only(text: str) -> None:
+    assert remarks(commented("watch.log", text)) == []
+    assert len(remarks(commented("watch.log", text, bare=True))) == 1
+
+
+def test_of_a_long_line_only_what_is_near_tells_remarks_apart() -> None:
+    text = "/* gemchat: a */ " + "x" * 100_000 + " /* gemchat: b */\n"
+    assert max(map(len, seen(commented("a.unknown", text)).surroundings)) <= 2000
+
+
 LINES = st.lists(st.sampled_from(["x = 1", "", "    y = 2", "# note", 's = """', "\tz"]), max_size=8)
 
 

@@ -7,13 +7,14 @@ from fnmatch import fnmatchcase
 
 
 def matches(parts: Sequence[str], names: Sequence[str]) -> bool:
-    """Both are split at the slashes. `**` is any number of names; a hidden one is matched by a hidden part only.
+    """Both are split at the slashes; the names lead to a file.
 
+    `**` is any number of directories and, at the end, a file. A hidden name is matched by a hidden part only.
     Part by part it is known which beginnings of the names match the parts so far, so that several `**` do not
     multiply; `fnmatch` never goes back behind a star for a later one.
     """
     reached = [True, *(False for _ in names)]
-    for part in parts:
+    for part in (*parts, "*") if parts[-1:] == ["**"] else parts:
         if part == "**":
             for place, name in enumerate(names):
                 reached[place + 1] |= reached[place] and not _is_hidden(name)
