@@ -104,7 +104,7 @@ def select(
             except WorkspaceError as error:
                 left_out[path] = error.message
                 continue
-            if file.mime_type and (directory / name).is_dir():
+            if file.mime_type and _is_directory(directory / name):
                 left_out[path] = f"{path} is a {TITLES[file.mime_type]}; name it, or a glob, to take it"
             else:
                 files[path] = file
@@ -126,7 +126,11 @@ def _check_size(files: Sequence[Chosen], limit: int, bound: str) -> None:
 def is_pattern(directory: Path, name: str) -> bool:
     """Whether a name stands for several files: a directory, or a glob that is no file's own name."""
     location = directory / name
-    return location.is_dir() or (bool(_GLOB & set(name)) and not os.path.lexists(location))
+    return _is_directory(location) or (bool(_GLOB & set(name)) and not os.path.lexists(location))
+
+
+def _is_directory(location: Path) -> bool:
+    return os.path.isdir(location)  # noqa: PTH112  Path.is_dir raises for a name that is too long
 
 
 def walk(root: Path, start: Path) -> Iterator[Path]:
@@ -166,7 +170,7 @@ def _entries(directory: Path, rules: list[Rules]) -> Iterator[tuple[Path, bool]]
 def _matches(workspace: Workspace, directory: Path, name: str) -> Iterator[str]:
     """Project paths of what a directory or glob stands for, without what leads out of the project."""
     location = (directory / name).resolve()
-    if location.is_dir():
+    if _is_directory(location):
         found = walk(workspace.root, workspace.root / workspace.relative(name, directory))
     else:
         start, parts = _glob(workspace, directory, name)

@@ -134,7 +134,7 @@ class Watched:
     """
 
     workspace: Workspace
-    named: Sequence[Path]
+    named: Collection[Path]
     encodings: Mapping[str, str]
     is_own: Callable[[str], bool]
     is_stored: Callable[[Path], bool]
@@ -146,7 +146,7 @@ class Watched:
 
     def __post_init__(self) -> None:
         """What changes is told by the names of the files themselves, not of links to them."""
-        self.named = [path.resolve() for path in self.named]
+        self.named = frozenset(path.resolve() for path in self.named)
 
     def begin(self) -> int:
         """Takes in what is there, none of which will count as new. Returns the number of text files."""
@@ -232,7 +232,7 @@ class Watched:
         return iter(()) if directory.is_symlink() else walk(self.workspace.root, directory)
 
     def _is_below(self, location: Path) -> bool:
-        below = any(location.is_relative_to(path) for path in self.named)
+        below = not {location, *location.parents}.isdisjoint(self.named)
         return below and not set(REPOSITORIES) & set(location.relative_to(self.workspace.root).parts)
 
     def _read(self, path: str) -> tuple[bytes, TextFile] | None:

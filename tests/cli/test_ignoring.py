@@ -122,6 +122,8 @@ def test_a_glob_may_climb_and_start_anywhere(gemchat: Gemchat) -> None:
         f"{gemchat.root}/l*b/*": ["lib/b.py"],
         "*/": [],
         "no/*": [],
+        "a" * 300 + "*": [],
+        "a" * 300 + "/*": [],
     }.items():
         added = gemchat("context", "add", pattern, "--json", directory=gemchat.root / "lib")
         assert [file["path"] for file in added.json["added"]] == names if names else added.code == 5, pattern

@@ -378,6 +378,14 @@ def test_what_is_not_applied_at_once_is_not_checked(gemchat: Gemchat) -> None:
     assert file.read_text() == CODE + DO
 
 
+def test_attachments_are_folded_as_everywhere(gemchat: Gemchat) -> None:
+    gemchat("config", "set", "attachments.limit", "20")
+    gemchat("run", "--", sys.executable, "-c", "print('word ' * 1000)")
+    watch(gemchat, QUESTION)
+    (attachment,) = gemchat.mind.belief.newest["attachments"]
+    assert len(attachment["text"]) < 1000
+
+
 def test_line_ends_and_mark_stay(gemchat: Gemchat) -> None:
     raw = ("\ufeff" + CODE.replace("\n", "\r\n")).encode()
     file = gemchat.write("app.py", raw)
@@ -445,27 +453,24 @@ def test_it_ends_when_it_is_told_to(gemchat: Gemchat) -> None:
     assert process.exitstatus == 143
 
 
-@pytest.mark.parametrize("name", ["watch.log", "watch.txt", "watch.sh"])
+@pytest.mark.parametrize("name", ["watch.log", "watch.sh"])
 def test_it_does_not_feed_on_what_it_says(gemchat: Gemchat, name: str) -> None:
-    """Its diffs have the comments it acted on; a line more than that shows that it would have heard of them."""
-    gemchat.write("app.py", CODE)
-    with (gemchat.root / name).open("wb") as said:
+    """Neither on its notes, each of which begins with its name, nor on what it answers."""
+    gemchat.mind.replies = ["Because.\n\n# gemchat? and why that\n"]
+    with (gemchat.root / name).open("wb") as output:
         process = subprocess.Popen(
-            command("watch"),
-            cwd=gemchat.root,
-            env=environ(gemchat),
-            stdout=said,
-            stderr=said,
-            stdin=subprocess.DEVNULL,
+            command("watch"), cwd=gemchat.root, env=environ(gemchat), stdout=output, stderr=output
         )
+    try:
         wait_for(gemchat.root / name, "watching")
-        gemchat.write("app.py", DO + CODE)
-        wait_for(gemchat.root / name, "pending; write it")
-        gemchat.write("b.py", QUESTION)
+        gemchat.write("a.py", QUESTION)
+        wait_for(gemchat.root / name, "main, turn 1: ")
+        gemchat.write("b.py", "# gemchat? why two\n")
         wait_for(gemchat.root / name, "main, turn 2: ")
+    finally:
         process.send_signal(signal.SIGINT)
         process.wait()
-    assert turns(gemchat) == ["edit", "ask"]
+    assert [prompt.split("\n")[0] for prompt in prompts(gemchat)] == ["why one", "why two"]
 
 
 def wait_for(file: Path, text: str) -> None:

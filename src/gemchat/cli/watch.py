@@ -60,7 +60,7 @@ def watch(
     watched = _watched(here, place, paths or ["."])
     with _ready(here, chosen) as ready:
         turns = _Turns(view, ready, place, chosen, yes=yes, side_by_side=side_by_side)
-        with closing(here.saved_files(watched.named)) as bunches:
+        with closing(here.saved_files(sorted(watched.named))) as bunches:
             next(bunches)
             files = counted(watched.begin(), "file")
             view.note(f"watching {files} for new comments gemchat: … and gemchat? …; Ctrl-C ends it")
