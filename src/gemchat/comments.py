@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gemchat.core.remarks import MARK, Commented, Span, likely_comments
+from gemchat.core.remarks import Commented, Span, likely_comments, marks
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-_LARGEST = 200_000  # characters; reading more as a language takes too long
+_LARGEST = 100_000  # characters; reading more as a language takes too long
+_MOST = 1000  # comments to gemchat; what has more is a log
+_BLANKS = re.compile(r"(?<!\s)\s{100}")  # several lexers try each way to divide such a run, some of them in turn
 _PROSE = {"text", "output", "markdown", "restructuredtext"}  # names of what has no comments, or hides them
 
 
-def commented(path: str, text: str) -> Commented:
-    """The text with its comments, or with none if there is nothing for gemchat in it."""
-    if MARK not in text.lower():
+def commented(path: str, text: str, *, bare: bool = False) -> Commented:
+    """The text with its comments, or none if there is nothing for gemchat in it, or more than anybody writes.
+
+    If `bare`, a line of a text without a language may be one as it is.
+    """
+    if not 0 < marks(text) <= _MOST:
         return Commented(text)
-    lexer = _lexer(path) if len(text) <= _LARGEST else None
-    return Commented(text, likely_comments(text) if lexer is None else list(_joined(lexer, text)))
+    lexer = _lexer(path)
+    if lexer is None:
+        return Commented(text, likely_comments(text, bare=bare))
+    is_quick = len(text) <= _LARGEST and not _BLANKS.search(text)
+    return Commented(text, list(_joined(lexer, text)) if is_quick else likely_comments(text))
 
 
 def _lexer(path: str) -> Lexer | None:

@@ -103,7 +103,10 @@ OPTIONS = (
         "deadline", "seconds, more than 0", Seconds, "How long after its start a request may be tried again.",
         default=120.0, shared=True,
     ),
-    Option("check", "a command", Name, "What `edit --check` runs, for every edit; `--check ''` runs none."),
+    Option(
+        "check", "a command", Name,
+        "What `edit --check` runs, for every edit; `--check ''` runs none. `watch -y` runs it too.",
+    ),
     Option(
         "check_timeout", "seconds, more than 0", Seconds, "How long that command may take.",
         default=300.0, shared=True,

@@ -1,34 +1,28 @@
-"""Which files a name stands for: a file, a directory, a glob; and which the project's ignore files leave out.
+"""Which files a name stands for: a file, a directory, a glob.
 
-A file that is named is meant, whatever the rules say. For directories and globs the rules of `.gitignore`,
-`.geminiignore` and `.aiexclude` hold, in each directory from the repository down; a file is left out as soon as
-one of the three excludes it.
+A file that is named is meant, whatever the rules say. For directories and globs those of the ignore files hold.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from gemchat.core.economics import estimate_tokens
+from gemchat.core.globs import matches
 from gemchat.core.kinds import TITLES
 from gemchat.core.media import FILE_LIMIT
 from gemchat.core.model import Value
 from gemchat.core.textfile import UTF_8, decode, raw_text
 from gemchat.core.tree import Listed, overview
 from gemchat.errors import FileMissing, TooLarge, WorkspaceError
+from gemchat.ignoring import Rules, is_ignored, rules_of, with_rules
 from gemchat.media import read_media
 from gemchat.symbols import has_symbols, symbols
 from gemchat.workspace import SIZE_LIMIT, Workspace
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-IGNORE_FILES = (".gitignore", ".geminiignore", ".aiexclude")
-_REPOSITORIES = (".git", ".hg", ".svn")
+REPOSITORIES = (".git", ".hg", ".svn")
 _PARSED = 500_000  # bytes; larger files are listed without names
 _GLOB = frozenset("*?[")
 
@@ -80,13 +74,6 @@ def _symbols(workspace: Workspace, path: str) -> tuple[str, ...]:
         return ()
 
 
-class _Rules(NamedTuple):
-    """The ignore files of one directory."""
-
-    directory: Path
-    specs: Mapping[str, GitIgnoreSpec]
-
-
 def select(
     workspace: Workspace,
     directory: Path,
@@ -117,7 +104,7 @@ def select(
             except WorkspaceError as error:
                 left_out[path] = error.message
                 continue
-            if file.mime_type and (directory / name).is_dir():
+            if file.mime_type and _is_directory(directory / name):
                 left_out[path] = f"{path} is a {TITLES[file.mime_type]}; name it, or a glob, to take it"
             else:
                 files[path] = file
@@ -139,52 +126,36 @@ def _check_size(files: Sequence[Chosen], limit: int, bound: str) -> None:
 def is_pattern(directory: Path, name: str) -> bool:
     """Whether a name stands for several files: a directory, or a glob that is no file's own name."""
     location = directory / name
-    return location.is_dir() or (bool(_GLOB & set(name)) and not os.path.lexists(location))
+    return _is_directory(location) or (bool(_GLOB & set(name)) and not os.path.lexists(location))
+
+
+def _is_directory(location: Path) -> bool:
+    return os.path.isdir(location)  # noqa: PTH112  Path.is_dir raises for a name that is too long
 
 
 def walk(root: Path, start: Path) -> Iterator[Path]:
     """The files below `start` that no rule excludes, in order. Links to directories are not followed."""
-    rules = _rules_of(root, start)
-    if rules is not None:
-        yield from _below(start, rules)
+    rules = rules_of(root, start)
+    below = [] if rules is None else [(_entries(start, rules), rules)]  # no recursion: directories may be deep
+    while below:
+        entries, rules = below[-1]
+        path, is_directory = next(entries, (None, False))
+        if path is None:
+            below.pop()
+        elif is_directory:
+            inner = with_rules(rules, path)
+            below.append((_entries(path, inner), inner))
+        elif os.path.isfile(path):  # noqa: PTH113  Path.is_file raises for a path that is too long
+            yield path
 
 
 def listing(root: Path, directory: Path) -> list[tuple[Path, bool]]:
     """The files and directories in one directory that no rule excludes, and whether each is a directory."""
-    rules = _rules_of(root, directory)
+    rules = rules_of(root, directory)
     return [] if rules is None else list(_entries(directory, rules))
 
 
-def _rules_of(root: Path, start: Path) -> list[_Rules] | None:
-    """The rules that hold in a directory, None if they exclude all of it."""
-    rules: list[_Rules] = []
-    for directory in _from_repository(root, start):
-        if rules and _is_ignored(directory, rules, is_directory=True):
-            return None
-        rules.append(_rules(directory))
-    return rules
-
-
-def is_left_out(root: Path, file: Path) -> bool:
-    """Whether a rule excludes the file or a directory that it is in."""
-    rules: list[_Rules] = []
-    for directory in _from_repository(root, file.parent):
-        hidden = directory.name in _REPOSITORIES
-        if hidden or (rules and _is_ignored(directory, rules, is_directory=True)):
-            return True
-        rules.append(_rules(directory))
-    return _is_ignored(file, rules, is_directory=False)
-
-
-def _below(directory: Path, rules: list[_Rules]) -> Iterator[Path]:
-    for path, is_directory in _entries(directory, rules):
-        if is_directory:
-            yield from _below(path, [*rules, _rules(path)])
-        elif path.is_file():
-            yield path
-
-
-def _entries(directory: Path, rules: list[_Rules]) -> Iterator[tuple[Path, bool]]:
+def _entries(directory: Path, rules: list[Rules]) -> Iterator[tuple[Path, bool]]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError:
@@ -192,21 +163,19 @@ def _entries(directory: Path, rules: list[_Rules]) -> Iterator[tuple[Path, bool]
     for entry in entries:
         path = Path(entry.path)
         is_directory = entry.is_dir(follow_symlinks=False)
-        if entry.name not in _REPOSITORIES and not _is_ignored(path, rules, is_directory=is_directory):
+        if entry.name not in REPOSITORIES and not is_ignored(path, rules, is_directory=is_directory):
             yield path, is_directory
 
 
 def _matches(workspace: Workspace, directory: Path, name: str) -> Iterator[str]:
     """Project paths of what a directory or glob stands for, without what leads out of the project."""
     location = (directory / name).resolve()
-    if location.is_dir():
+    if _is_directory(location):
         found = walk(workspace.root, workspace.root / workspace.relative(name, directory))
     else:
-        matched = glob.glob(name, root_dir=directory, recursive=True)  # noqa: PTH207  it may climb, as in ../*.py
-        wanted = {directory / match for match in matched}
-        starts = {Path(os.path.normpath(match)) for match in wanted if match.is_file()}
-        below = _glob_start(workspace, directory, name)
-        found = (path for path in walk(workspace.root, below) if path in starts)
+        start, parts = _glob(workspace, directory, name)
+        below = walk(workspace.root, start)
+        found = (path for path in below if matches(parts, path.relative_to(start).parts))
     for path in found:
         try:
             yield workspace.relative(str(path), workspace.root)
@@ -214,14 +183,15 @@ def _matches(workspace: Workspace, directory: Path, name: str) -> Iterator[str]:
             continue
 
 
-def _glob_start(workspace: Workspace, directory: Path, name: str) -> Path:
-    """The directory that all matches are in."""
-    fixed = []
-    for part in Path(name).parts[:-1]:
-        if _GLOB & set(part):
-            break
-        fixed.append(part)
-    return workspace.root / workspace.relative(str(Path(*fixed)), directory)
+def _glob(workspace: Workspace, directory: Path, name: str) -> tuple[Path, list[str]]:
+    """The directory that all matches are in, and what their paths in it match.
+
+    No pattern is looked up on the disk: it would be followed through links, which may lead anywhere or in circles.
+    """
+    parts = list(PurePosixPath(os.path.normpath(name)).parts)
+    fixed = next(place for place, part in enumerate(parts) if _GLOB & set(part))
+    start = workspace.root / workspace.relative(str(Path(*parts[:fixed])), directory)
+    return start, parts[fixed:] if not name.endswith("/") else []
 
 
 def _chosen(workspace: Workspace, path: str, encoding: str, model: str) -> Chosen:
@@ -237,38 +207,3 @@ def _chosen(workspace: Workspace, path: str, encoding: str, model: str) -> Chose
     except WorkspaceError as error:
         raise type(error)(f"{path} {error.message}", error.hint) from None
     return Chosen(path=path, bytes=len(data), tokens=estimate_tokens(text))
-
-
-def _from_repository(root: Path, start: Path) -> list[Path]:
-    """The directories whose rules hold: from the repository, or the project, down to `start`."""
-    above = [root, *root.parents]
-    top = next((directory for directory in above if (directory / ".git").exists()), root)
-    return [directory for directory in (*reversed(start.parents), start) if directory.is_relative_to(top)]
-
-
-def _is_ignored(path: Path, rules: Sequence[_Rules], *, is_directory: bool) -> bool:
-    """In each kind of file the deepest rule that says something decides."""
-    return any(_excluded_by(kind, path, rules, is_directory=is_directory) for kind in IGNORE_FILES)
-
-
-def _excluded_by(kind: str, path: Path, rules: Sequence[_Rules], *, is_directory: bool) -> bool:
-    for directory, specs in reversed(rules):
-        if kind in specs:
-            name = path.relative_to(directory).as_posix()
-            include = specs[kind].check_file(f"{name}/" if is_directory else name).include
-            if include is not None:
-                return include
-    return False
-
-
-def _rules(directory: Path) -> _Rules:
-    from pathspec import GitIgnoreSpec
-
-    specs = {}
-    for kind in IGNORE_FILES:
-        try:
-            text = (directory / kind).read_text("utf-8", errors="replace")
-        except OSError:
-            continue
-        specs[kind] = GitIgnoreSpec.from_lines(text.splitlines())
-    return _Rules(directory, specs)

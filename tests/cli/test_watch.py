@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +21,7 @@ from gemchat.local.mind import Prompt
 from gemchat.local.server import LoopbackServer
 from gemchat.watching import saved_files
 from tests.cli.conftest import Gemchat, Result
-from tests.cli.test_processes import terminal
+from tests.cli.test_processes import command, environ, terminal
 from tests.faults import HELLO, Way, good
 from tests.gemini.loopback import Service, as_json
 from tests.gemini.script import api_error
@@ -336,6 +338,54 @@ def test_a_credential_does_not_leave(gemchat: Gemchat) -> None:
     assert key not in err
 
 
+LOOK = "import sys; print('looked'); sys.exit('return 2' not in open('app.py').read())"
+CHECK = f'"{sys.executable}" -c "{LOOK}"'
+
+
+def test_what_is_applied_at_once_is_checked_as_edits_are(gemchat: Gemchat) -> None:
+    """The first answer fails the check, is taken back, and the second one stays."""
+    file = gemchat.write("app.py", CODE)
+    gemchat("config", "set", "check", CHECK)
+    for word in ("3", "2"):
+        gemchat.propose(("return 1", f"return {word}"))
+    err = watch(gemchat, CODE + "# gemchat: two\n", lambda: [file], options=["-y"]).err
+    assert file.read_text() == CODE.replace("1", "2")
+    assert gemchat.mind.belief.newest["attachments"][0]["text"] == "looked\n"
+    assert "the check ended with 1; the change was taken back" in err
+    assert "the check passes; the change is applied" in err
+    assert (turns(gemchat), believes(gemchat)) == (["edit", "edit"], True)
+
+
+def test_what_never_passes_the_check_is_taken_back_and_watching_goes_on(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", CODE)
+    gemchat("config", "set", "check", "exit 1")
+    for word in ("3", "4", "5"):
+        gemchat.propose(("return 1", f"return {word}"))
+    gemchat.mind.replies.append("Because.")
+    wish = CODE + "# gemchat: two\n"
+    code, out, err = watch(gemchat, wish, lambda: [file], wish + "\n" + QUESTION, options=["-y"])
+    assert (code, out) == (0, "Because.\n")
+    assert "the check failed with each of 3 changes; the files are as they were" in err
+    assert file.read_text() == wish + "\n" + QUESTION
+    assert turns(gemchat) == ["edit", "edit", "edit", "ask"]
+
+
+def test_what_is_not_applied_at_once_is_not_checked(gemchat: Gemchat) -> None:
+    file = gemchat.write("app.py", CODE)
+    gemchat("config", "set", "check", "exit 1")
+    err = watch(gemchat, CODE + DO).err
+    assert "pending; write it with: gemchat apply" in err
+    assert file.read_text() == CODE + DO
+
+
+def test_attachments_are_folded_as_everywhere(gemchat: Gemchat) -> None:
+    gemchat("config", "set", "attachments.limit", "20")
+    gemchat("run", "--", sys.executable, "-c", "print('word ' * 1000)")
+    watch(gemchat, QUESTION)
+    (attachment,) = gemchat.mind.belief.newest["attachments"]
+    assert len(attachment["text"]) < 1000
+
+
 def test_line_ends_and_mark_stay(gemchat: Gemchat) -> None:
     raw = ("\ufeff" + CODE.replace("\n", "\r\n")).encode()
     file = gemchat.write("app.py", raw)
@@ -380,7 +430,8 @@ def test_nothing_is_missed_once_watching_has_begun(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_watched_is_said(tmp_path: Path) -> None:
-    with closing(saved_files([tmp_path / "nowhere"])) as bunches, pytest.raises(WorkspaceError, match="watched"):
+    nowhere = tmp_path / "nowhere/app.py"
+    with closing(saved_files([nowhere])) as bunches, pytest.raises(WorkspaceError, match="watched"):
         next(bunches)
 
 
@@ -400,6 +451,31 @@ def test_it_ends_when_it_is_told_to(gemchat: Gemchat) -> None:
     assert "Traceback" not in process.read()
     process.close()
     assert process.exitstatus == 143
+
+
+@pytest.mark.parametrize("name", ["watch.log", "watch.sh"])
+def test_it_does_not_feed_on_what_it_says(gemchat: Gemchat, name: str) -> None:
+    """Neither on its notes, each of which begins with its name, nor on what it answers."""
+    gemchat.mind.replies = ["Because.\n\n# gemchat? and why that\n"]
+    with (gemchat.root / name).open("wb") as output:
+        process = subprocess.Popen(
+            command("watch"), cwd=gemchat.root, env=environ(gemchat), stdout=output, stderr=output
+        )
+    try:
+        wait_for(gemchat.root / name, "watching")
+        gemchat.write("a.py", QUESTION)
+        wait_for(gemchat.root / name, "main, turn 1: ")
+        gemchat.write("b.py", "# gemchat? why two\n")
+        wait_for(gemchat.root / name, "main, turn 2: ")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    assert [prompt.split("\n")[0] for prompt in prompts(gemchat)] == ["why one", "why two"]
+
+
+def wait_for(file: Path, text: str) -> None:
+    while text not in file.read_text():
+        time.sleep(0.05)
 
 
 def test_for_real(gemchat: Gemchat) -> None:

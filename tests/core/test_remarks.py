@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -9,19 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gemchat.comments import commented
-from gemchat.core.remarks import Commented, fresh, likely_comments, remarks, without, wording
+from gemchat.core.remarks import Commented, Remark, likely_comments, remarks, seen, without, wording
+from gemchat.core.remarks import fresh as fresh_since
 from gemchat.core.textfile import decode, encode
 
 NOWHERE = Commented("")
 
 
+def fresh(before: Commented, now: Commented, known: Iterable[str] = ()) -> list[Remark]:
+    return fresh_since(seen(before), now, known)
+
+
 def taken_out(path: str, text: str) -> str:
-    source = commented(path, text)
+    source = commented(path, text, bare=True)
     return without(decode(text.encode()), remarks(source)).decode()
 
 
 def prompts(path: str, text: str) -> list[str]:
-    return [remark.prompt for remark in remarks(commented(path, text))]
+    return [remark.prompt for remark in remarks(commented(path, text, bare=True))]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,7 @@ def test_a_comment_in_any_syntax(path: str, before: str, comment: str, behind: s
     ],
 )
 def test_what_is_no_remark(path: str, text: str) -> None:
-    assert remarks(commented(path, text)) == []
+    assert remarks(commented(path, text, bare=True)) == []
     assert taken_out(path, text) == text
 
 
@@ -198,6 +204,52 @@ def test_a_prompt_for_several() -> None:
         "two\n\nThis is about line 2 of a.py: b\n\n"
         "three\n\nThis is about line 2 of a.py: b"
     )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("a.log", "gemchat\n" + " " * 1_000_000 + "x\n# gemchat: a\n", 1),
+        ("a.log", "# gemchat: a\n" * 1000 + "x\n" * 1_000_000, 1000),
+        ("a.log", " #" * 1_000_000 + " gemchat: a", 1),
+        ("a.log", " /* gemchat: a */" * 1000 + "x" * 1_000_000, 1000),
+        ("a.log", " /* gemchat: a" * 1000 + "x" * 1_000_000, 0),
+        ("a.log", "# gemchat: a\n" * 100_000, 0),
+        ("a.c", "/* gemchat: x */\n" + "\n" * 90_000 + "!", 1),
+        ("a.c", "/* gemchat: x */\n" + " " * 90_000 + "!", 1),
+        ("a.py", "# gemchat: x\n" * 1000 + "# y\n" * 20_000, 1000),
+    ],
+)
+def test_large_and_hostile_texts_take_no_time(path: str, text: str, count: int) -> None:
+    source = commented(path, text)
+    assert len(fresh(NOWHERE, source)) == count
+    assert fresh(source, source) == []
+
+
+def test_a_large_text_of_a_language_is_searched_by_its_looks() -> None:
+    text = "x = 1  # gemchat: do it\ngemchat: int = 1\ny = ''' # gemchat: in a text\n'''\n"
+    assert prompts("a.py", text) == ["do it"]
+    assert prompts("a.py", text + "z = 2\n" * 20_000) == ["do it", "in a text"]
+    assert prompts("a.py", text + " " * 200 + "z = 2\n") == ["do it", "in a text"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gemchat: watching 2 files for new comments gemchat: … and gemchat? …; Ctrl-C ends it\n",
+        "#\ngemchat: do it\n",
+        "  gemchat: do it\n",
+    ],
+)
+def test_a_line_as_it_is_counts_where_it_is_wanted_only(text: str) -> None:
+    assert remarks(commented("watch.log", text)) == []
+    assert len(remarks(commented("watch.log", text, bare=True))) == 1
+
+
+def test_of_a_long_line_only_what_is_near_tells_remarks_apart() -> None:
+    text = "/* gemchat: a */ " + "x" * 100_000 + " /* gemchat: b */\n"
+    assert max(map(len, seen(commented("a.unknown", text)).surroundings)) <= 2000
 
 
 LINES = st.lists(st.sampled_from(["x = 1", "", "    y = 2", "# note", 's = """', "\tz"]), max_size=8)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 import typer
 from msgspec.structs import replace
 
 from gemchat import changes, shell
-from gemchat.chat import Chat
 from gemchat.cli import options
 from gemchat.cli.surroundings import opened
 from gemchat.core.folding import fold
@@ -44,16 +44,22 @@ def run(
     raise typer.Exit(finished.code if finished.code >= 0 else 128 - finished.code)
 
 
-def edit_until(check: str, chat: Chat, question: Ask, view: View, *, timeout: float, retries: int) -> Turn:
+class Check(NamedTuple):
+    """A command that tells whether an edit is good, in seconds, and how often to ask again when it is not."""
+
+    command: str
+    timeout: float
+    retries: int = 2
+
+
+def edit_until(check: Check, send: Callable[[Ask], Turn], question: Ask, view: View, place: Project) -> Turn:
     """Applies an edit and runs the check; while it fails, takes the edit back and asks again with the output."""
-    place = chat.project
     asked, tries = question, 0
     while True:
-        with view.answer(asked.model):
-            turn = chat.send(asked)
+        turn = send(asked)
         changes.apply(place, [change.path for change in turn.proposal])
         try:
-            finished = shell.run(check, place.workspace.root, view.beside, timeout)
+            finished = shell.run(check.command, place.workspace.root, view.beside, check.timeout)
         except BaseException:
             _take_back(place)
             raise
@@ -62,14 +68,16 @@ def edit_until(check: str, chat: Chat, question: Ask, view: View, *, timeout: fl
         _take_back(place)
         view.note(f"{_ended(finished, timeout)}; the change was taken back")
         tries += 1
-        if tries > retries:
+        if tries > check.retries:
             raise ProposalRejected(
                 f"the check failed with {counted(tries, 'change')}, which were taken back",
                 f"The last of them: gemchat show {turn.id}",
             )
         prompt = f"{question.prompt}\n\nYour change was taken back, because the attached check failed with it."
         paths = tuple(file.path for file in turn.sent.files)
-        asked = replace(asked, prompt=prompt, paths=paths, attachments=(_named(check, finished),), restart="")
+        asked = replace(
+            asked, prompt=prompt, paths=paths, attachments=(_named(check.command, finished),), restart=""
+        )
 
 
 def _take_back(place: Project) -> None:

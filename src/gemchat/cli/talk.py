@@ -121,7 +121,7 @@ def edit(
     from msgspec.structs import replace
 
     from gemchat.chat import Chat
-    from gemchat.cli.commands import edit_until
+    from gemchat.cli.commands import Check, edit_until
     from gemchat.cli.proposal import Review
     from gemchat.view import View
 
@@ -152,9 +152,8 @@ def edit(
     ctx.call_on_close(lambda: here.keep_warm(chosen))
     command = chosen.check if check is None else check
     if command:
-        timeout = check_timeout or chosen.check_timeout
-        turn = edit_until(command, chat, question, view, timeout=timeout, retries=retries)
-        return review.settle(turn, applied=True)
+        test = Check(command, check_timeout or chosen.check_timeout, retries)
+        return review.settle(edit_until(test, send, question, view, place), applied=True)
     return review.settle(send(question), apply_it=yes)
 
 

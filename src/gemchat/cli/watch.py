@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import typer
@@ -14,6 +15,7 @@ from gemchat import changes
 from gemchat.apikey import api_key
 from gemchat.chat import Chat
 from gemchat.cli import options
+from gemchat.cli.commands import Check, edit_until
 from gemchat.cli.connections import KeptConnections
 from gemchat.cli.proposal import Review
 from gemchat.cli.surroundings import Surroundings
@@ -27,7 +29,7 @@ from gemchat.errors import EditConflict, FileMissing, GemchatError, Unavailable
 from gemchat.prepare import Ask
 from gemchat.project import Project
 from gemchat.view import View
-from gemchat.watching import Saved, Watched, in_repository
+from gemchat.watching import Saved, Watched, in_repository, output_files
 
 _GOES_ON = range(5, 9)  # exit codes of what goes wrong with one turn only
 
@@ -58,7 +60,7 @@ def watch(
     watched = _watched(here, place, paths or ["."])
     with _ready(here, chosen) as ready:
         turns = _Turns(view, ready, place, chosen, yes=yes, side_by_side=side_by_side)
-        with closing(here.saved_files(watched.roots)) as bunches:
+        with closing(here.saved_files(sorted(watched.named))) as bunches:
             next(bunches)
             files = counted(watched.begin(), "file")
             view.note(f"watching {files} for new comments gemchat: … and gemchat? …; Ctrl-C ends it")
@@ -80,6 +82,7 @@ def _watched(here: Surroundings, place: Project, names: Sequence[str]) -> Watche
         is_own=lambda version: version in history.moved_versions(place.load()),
         is_stored=in_repository,
         note=place.note,
+        outputs=output_files(),
     )
 
 
@@ -130,10 +133,6 @@ class _Turns(NamedTuple):
             self._propose(saved, question)
 
     def _propose(self, saved: Saved, question: Ask) -> None:
-        turn = self._send(question)
-        if any(change.before != saved.version for change in turn.proposal):
-            changes.discard(self.place, [saved.path])
-            raise EditConflict(f"{saved.path} was saved again before it was read; its proposal is dropped")
         review = Review(
             self.view,
             self.place,
@@ -141,7 +140,19 @@ class _Turns(NamedTuple):
             self.here.environ,
             side_by_side=self.side_by_side or self.chosen.side_by_side,
         )
-        review.settle(turn, apply_it=self.yes)
+        send = partial(self._propose_for, saved)
+        if self.yes and self.chosen.check:
+            check = Check(self.chosen.check, self.chosen.check_timeout)
+            review.settle(edit_until(check, send, question, self.view, self.place), applied=True)
+        else:
+            review.settle(send(question), apply_it=self.yes)
+
+    def _propose_for(self, saved: Saved, question: Ask) -> Turn:
+        turn = self._send(question)
+        if any(change.before != saved.version for change in turn.proposal):
+            changes.discard(self.place, [saved.path])
+            raise EditConflict(f"{saved.path} was saved again before it was read; its proposal is dropped")
+        return turn
 
     def _question(self, saved: Saved, remarks: Sequence[Remark]) -> Ask:
         """It is about the file without these remarks, so that a proposal never has them."""
@@ -157,6 +168,7 @@ class _Turns(NamedTuple):
             policy=self.here.policy(self.chosen),
             service=self.here.service(self.chosen),
             thinking=self.chosen.thinking,
+            attach_limit=self.chosen.attachments_limit,
             drafts=(FileChange(path=saved.path, before=saved.version, after=bare, turn="", encoding=encoding),),
         )
 
