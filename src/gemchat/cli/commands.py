@@ -66,7 +66,7 @@ def edit_until(check: Check, send: Callable[[Ask], Turn], question: Ask, view: V
         if finished.code == 0:
             return turn
         _take_back(place)
-        view.note(f"{_ended(finished, timeout)}; the change was taken back")
+        view.note(f"{_ended(finished, check.timeout)}; the change was taken back")
         tries += 1
         if tries > check.retries:
             raise ProposalRejected(
