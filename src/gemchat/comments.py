@@ -11,9 +11,9 @@ from gemchat.core.remarks import Commented, Span, likely_comments, marks
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-_LARGEST = 100_000  # characters; reading more as a language takes too long
+_LARGEST = 60_000  # characters; reading more as a language takes too long
 _MOST = 1000  # comments to gemchat; what has more is a log
-_BLANKS = re.compile(r"(?<!\s)\s{100}")  # several lexers try each way to divide such a run, some of them in turn
+_SLOW = re.compile(r"(?<!\s)\s{50}|^.{1000}", re.MULTILINE)  # lexers try each way to divide runs and lines
 _PROSE = {"text", "output", "markdown", "restructuredtext"}  # names of what has no comments, or hides them
 
 
@@ -27,7 +27,7 @@ def commented(path: str, text: str, *, bare: bool = False) -> Commented:
     lexer = _lexer(path)
     if lexer is None:
         return Commented(text, likely_comments(text, bare=bare))
-    is_quick = len(text) <= _LARGEST and not _BLANKS.search(text)
+    is_quick = len(text) <= _LARGEST and not _SLOW.search(text)
     return Commented(text, list(_joined(lexer, text)) if is_quick else likely_comments(text))
 
 

@@ -216,8 +216,8 @@ def test_a_prompt_for_several() -> None:
         ("a.log", " /* gemchat: a */" * 1000 + "x" * 1_000_000, 1000),
         ("a.log", " /* gemchat: a" * 1000 + "x" * 1_000_000, 0),
         ("a.log", "# gemchat: a\n" * 100_000, 0),
-        ("a.c", "/* gemchat: x */\n" + "\n" * 90_000 + "!", 1),
-        ("a.c", "/* gemchat: x */\n" + " " * 90_000 + "!", 1),
+        ("a.c", "/* gemchat: x */\n" + "\n" * 59_000 + "!", 1),
+        ("a.c", "/* gemchat: x */\n" + "/" * 59_000, 1),
         ("a.py", "# gemchat: x\n" * 1000 + "# y\n" * 20_000, 1000),
     ],
 )
