@@ -22,8 +22,8 @@ from gemchat.warm.keeper import keep
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="the warm start needs Linux")
 
 WORKER = """
-import signal, sys
-signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+import os, signal, sys
+signal.signal(signal.SIGINT, lambda *_: os.write(1, b"interrupted\\n"))
 signal.set_wakeup_fd(int(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.read()

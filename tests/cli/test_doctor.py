@@ -63,11 +63,14 @@ def test_nothing_stored_is_well_too(gemchat: Gemchat) -> None:
 
 
 def test_settings_are_checked_in_form(gemchat: Gemchat) -> None:
-    gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = "nowhere"
+    gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = "http://far.example"
     del gemchat.environ["GEMINI_API_KEY"]
     result = gemchat("doctor", "--json")
     assert result.code == 3
     assert set(findings(result, "problem")) == {"key", "base URL"}
+    gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = "nowhere"
+    assert set(findings(gemchat("doctor", "--json"), "problem")) == {"settings"}
+    gemchat.environ["GOOGLE_GEMINI_BASE_URL"] = "http://far.example"
     gemchat.has_local = True
     assert "key" in findings(gemchat("doctor", "--json"), "note")
 
