@@ -95,6 +95,8 @@ def _happen(event: Event, root: Path, here: Surroundings) -> None:
     elif event.kind == "ask":
         _run(here, "ask", event.prompt, "--quiet")
     else:
+        for path in event.files:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
         _run(here, "edit", event.prompt, *event.files, "--quiet")
         _run(here, "apply" if event.kind == "edit" else "discard")
 
