@@ -6,13 +6,12 @@ bare script that makes one streamed call of the SDK.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from pathlib import Path
 
-from tests.bench.place import Place, place
-from tests.bench.timing import RUNS, cpu, interleaved, table
-from tests.bench.turn import BARE, bare
+from tests.bench.place import Place
+from tests.bench.timing import cpu, interleaved, table
+from tests.bench.turn import bare, report
 
 TURNS = 10
 
@@ -39,14 +38,5 @@ def _session(here: Place, backend: str, fresh: Path) -> float:
     return spent / TURNS
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(prog="python -m tests.bench.session", description=__doc__)
-    options.add_argument("--runs", type=int, default=RUNS)
-    options.add_argument("--backend", default="interactions", choices=tuple(BARE))
-    given = options.parse_args()
-    with place() as here:
-        print(measured(here, given.runs, given.backend))  # noqa: T201
-
-
 if __name__ == "__main__":
-    main()
+    report(measured, "session", __doc__)

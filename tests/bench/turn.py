@@ -88,8 +88,9 @@ def _figures(times: dict[str, list[float]]) -> dict[str, Figures]:
     return {name: Figures(tuple(found[1:])) for name, found in times.items()}
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(prog="python -m tests.bench.turn", description=__doc__)
+def report(measured: Callable[[Place, int, str], str], name: str, about: str | None) -> None:
+    """Runs a benchmark as its command line says, and prints what it found."""
+    options = argparse.ArgumentParser(prog=f"python -m tests.bench.{name}", description=about)
     options.add_argument("--runs", type=int, default=RUNS)
     options.add_argument("--backend", default="interactions", choices=tuple(BARE))
     given = options.parse_args()
@@ -98,4 +99,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    report(measured, "turn", __doc__)

@@ -63,7 +63,7 @@ def test_a_check_that_never_passes_leaves_the_files_as_they_were(gemchat: Gemcha
         gemchat.propose(("line 50\n", f"{word}\n"))
     result = gemchat("edit", "words", "app.py", "--check", check, "--check-timeout", "1", "--retries", "1")
     assert (result.code, result.out) == (8, "")
-    assert "the check failed with 2 changes, which were taken back" in result.err
+    assert "the check failed with 2 changes; none is kept" in result.err
     assert file.read_text() == LONG
     assert gemchat("diff").code == 5
     assert len(gemchat.requests) == 2

@@ -365,7 +365,7 @@ def test_what_never_passes_the_check_is_taken_back_and_watching_goes_on(gemchat:
     wish = CODE + "# gemchat: two\n"
     code, out, err = watch(gemchat, wish, lambda: [file], wish + "\n" + QUESTION, options=["-y"])
     assert (code, out) == (0, "Because.\n")
-    assert "the check failed with 3 changes, which were taken back" in err
+    assert "the check failed with 3 changes; none is kept" in err
     assert file.read_text() == wish + "\n" + QUESTION
     assert turns(gemchat) == ["edit", "edit", "edit", "ask"]
 

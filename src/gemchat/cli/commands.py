@@ -70,7 +70,7 @@ def edit_until(check: Check, send: Callable[[Ask], Turn], question: Ask, view: V
         tries += 1
         if tries > check.retries:
             raise ProposalRejected(
-                f"the check failed with {counted(tries, 'change')}, which were taken back",
+                f"the check failed with {counted(tries, 'change')}; none is kept",
                 f"The last of them: gemchat show {turn.id}",
             )
         prompt = f"{question.prompt}\n\nYour change was taken back, because the attached check failed with it."

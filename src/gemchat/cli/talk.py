@@ -6,7 +6,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -51,32 +52,25 @@ def ask(
     from msgspec.structs import replace
 
     from gemchat import report
-    from gemchat.chat import Chat
     from gemchat.view import View
 
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
-    chosen = _settings(
-        here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
-    )
-    question = _question("ask", prompt, chosen, view, here, stream=not no_stream, restart=restart)
-    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    given = {"model": model, "backend": backend, "thinking": thinking}
+    talk = _begun(ctx, view, session, project, attach_limit=attach_limit, insecure=insecure, **given)
+    question = talk.question("ask", prompt, stream=not no_stream, restart=restart)
+    question = talk.with_files(question, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, allow_secret=allow_secret)
-    pages = (pager or chosen.pager) and view.pages
-    shown = (lambda _: None) if pages else view.stream
-    chat = Chat(place, lambda: here.connect(chosen, view), on_text=shown, progress=view.progress)
     if dry_run:
-        return _show_decision(view, place, question)
-    ctx.call_on_close(lambda: here.keep_warm(chosen))
-    with view.answer(chosen.model):
-        turn = chat.send(question)
+        return talk.show_decision(question)
+    ctx.call_on_close(talk.keep_warm)
+    pages = (pager or talk.chosen.pager) and view.pages
+    turn = talk.send((lambda _: None) if pages else view.stream, question)
     if pages:
-        with view.paged(here.environ):
+        with view.paged(talk.here.environ):
             view.markdown(turn.explanation)
     if as_json:
-        view.json(report.turn_json(place, turn))
-    view.turn(turn, place.session)
+        view.json(report.turn_json(talk.place, turn))
+    view.turn(turn, talk.place.session)
     return None
 
 
@@ -120,7 +114,6 @@ def edit(
     """Propose a change of files, show it as a diff and keep it pending."""
     from msgspec.structs import replace
 
-    from gemchat.chat import Chat
     from gemchat.cli.commands import Check, edit_until
     from gemchat.cli.proposal import Review
     from gemchat.view import View
@@ -128,105 +121,125 @@ def edit(
     if reply_format not in _FORMATS:
         raise UsageError(f"there is no format {reply_format!r}", f"Choose one of: {', '.join(_FORMATS)}.")
     view = View(quiet=quiet, as_json=as_json, verbose=verbose)
-    here: Surroundings = ctx.obj
-    place = here.project(view, session=session, root=project)
-    chosen = _settings(
-        here, place, model=model, backend=backend, thinking=thinking, attach_limit=attach_limit, insecure=insecure
-    )
-    question = _question("edit", prompt, chosen, view, here, stream=not no_stream, restart=restart)
-    question = _with_files(question, view, here, place, files, context, encoding=encoding, outside=allow_outside)
+    given = {"model": model, "backend": backend, "thinking": thinking}
+    talk = _begun(ctx, view, session, project, attach_limit=attach_limit, insecure=insecure, **given)
+    question = talk.question("edit", prompt, stream=not no_stream, restart=restart)
+    question = talk.with_files(question, files, context, encoding=encoding, outside=allow_outside)
     question = replace(question, reply_format=_FORMATS[reply_format], allow_secret=allow_secret)
-    chat = Chat(place, lambda: here.connect(chosen, view), on_text=view.explain, progress=view.progress)
-
-    def send(wanted: Ask) -> Turn:
-        with view.answer(chosen.model):
-            return chat.send(wanted)
-
-    def refine(prompt: str) -> Turn:
-        return send(replace(question, prompt=prompt, attachments=(), restart=""))
-
-    columns, pages = side_by_side or chosen.side_by_side, pager or chosen.pager
-    review = Review(view, place, refine, here.environ, side_by_side=columns, pager=pages)
     if dry_run:
-        return _show_decision(view, place, question)
-    ctx.call_on_close(lambda: here.keep_warm(chosen))
+        return talk.show_decision(question)
+    ctx.call_on_close(talk.keep_warm)
+    send, chosen = partial(talk.send, view.explain), talk.chosen
+    review = Review(
+        view,
+        talk.place,
+        lambda follow_up: send(replace(question, prompt=follow_up, attachments=(), restart="")),
+        talk.here.environ,
+        side_by_side=side_by_side or chosen.side_by_side,
+        pager=pager or chosen.pager,
+    )
     command = chosen.check if check is None else check
     if command:
         test = Check(command, check_timeout or chosen.check_timeout, retries)
-        return review.settle(edit_until(test, send, question, view, place), applied=True)
+        return review.settle(edit_until(test, send, question, view, talk.place), applied=True)
     return review.settle(send(question), apply_it=yes)
 
 
-def _settings(
-    here: Surroundings, place: Project, *, attach_limit: int | None, insecure: bool, **texts: str | None
-) -> Settings:
-    """What is in force with these options."""
+def _begun(
+    ctx: typer.Context,
+    view: View,
+    session: str | None,
+    root: str | None,
+    *,
+    attach_limit: int | None,
+    insecure: bool,
+    **texts: str | None,
+) -> _Talk:
+    """With the session and the settings that these options name."""
+    here: Surroundings = ctx.obj
+    place = here.project(view, session=session, root=root)
     limit = None if attach_limit is None else str(attach_limit)
     more = {"attachments.limit": limit, "insecure": "true" if insecure else None}
-    return here.settings(place.workspace.root, **texts, **more)
+    return _Talk(view, here, place, here.settings(place.workspace.root, **texts, **more))
 
 
-def _question(
-    mode: Mode, prompt: str, chosen: Settings, view: View, here: Surroundings, *, stream: bool, restart: bool
-) -> Ask:
-    from gemchat.prepare import Ask
+class _Talk(NamedTuple):
+    """What a turn takes place in: the session, and the settings in force."""
 
-    text, attachments = _prompt_and_attachments(prompt, view.note)
-    return Ask(
-        mode=mode,
-        prompt=text,
-        model=chosen.model,
-        backend=chosen.backend,
-        attachments=attachments,
-        policy=here.policy(chosen),
-        service=here.service(chosen),
-        attach_limit=chosen.attachments_limit,
-        thinking=chosen.thinking,
-        stream=stream,
-        restart="--restart was given" if restart else "",
-    )
+    view: View
+    here: Surroundings
+    place: Project
+    chosen: Settings
 
+    def question(self, mode: Mode, prompt: str, *, stream: bool, restart: bool) -> Ask:
+        from gemchat.prepare import Ask
 
-def _with_files(
-    question: Ask,
-    view: View,
-    here: Surroundings,
-    place: Project,
-    files: list[str] | None,
-    context: list[str] | None,
-    *,
-    encoding: str | None,
-    outside: bool,
-) -> Ask:
-    from msgspec.structs import replace
+        text, attachments = _prompt_and_attachments(prompt, self.view.note)
+        return Ask(
+            mode=mode,
+            prompt=text,
+            model=self.chosen.model,
+            backend=self.chosen.backend,
+            attachments=attachments,
+            policy=self.here.policy(self.chosen),
+            service=self.here.service(self.chosen),
+            attach_limit=self.chosen.attachments_limit,
+            thinking=self.chosen.thinking,
+            stream=stream,
+            restart="--restart was given" if restart else "",
+        )
 
-    from gemchat.core.textfile import canonical
+    def with_files(
+        self,
+        question: Ask,
+        files: list[str] | None,
+        context: list[str] | None,
+        *,
+        encoding: str | None,
+        outside: bool,
+    ) -> Ask:
+        from msgspec.structs import replace
 
-    codec = canonical(encoding) if encoding else None
-    paths = here.paths(place, files, outside=outside)
-    model = question.model
-    chosen = _context(view, here, place, context, codec, outside=outside, model=model) if context else ()
-    allowed = place.workspace.allowed((*paths, *chosen))
-    return replace(question, paths=paths, context=chosen, encoding=codec, outside=allowed)
+        from gemchat.core.textfile import canonical
 
+        codec = canonical(encoding) if encoding else None
+        paths = self.here.paths(self.place, files, outside=outside)
+        chosen = self._context(context, codec, outside=outside) if context else ()
+        allowed = self.place.workspace.allowed((*paths, *chosen))
+        return replace(question, paths=paths, context=chosen, encoding=codec, outside=allowed)
 
-def _context(
-    view: View,
-    here: Surroundings,
-    place: Project,
-    names: list[str],
-    codec: str | None,
-    *,
-    outside: bool,
-    model: str,
-) -> tuple[str, ...]:
-    from gemchat.cli.context import tell_size
-    from gemchat.selection import is_pattern, select
+    def _context(self, names: list[str], codec: str | None, *, outside: bool) -> tuple[str, ...]:
+        from gemchat.cli.context import tell_size
+        from gemchat.selection import is_pattern, select
 
-    chosen = select(place.workspace, here.directory, names, encoding=codec, outside=outside, model=model)
-    if any(is_pattern(here.directory, name) for name in names):
-        tell_size(view, chosen)
-    return tuple(file.path for file in chosen.files)
+        directory, model = self.here.directory, self.chosen.model
+        chosen = select(self.place.workspace, directory, names, encoding=codec, outside=outside, model=model)
+        if any(is_pattern(directory, name) for name in names):
+            tell_size(self.view, chosen)
+        return tuple(file.path for file in chosen.files)
+
+    def send(self, on_text: Callable[[str], None], question: Ask) -> Turn:
+        from gemchat.chat import Chat
+
+        view = self.view
+        chat = Chat(self.place, lambda: self.here.connect(self.chosen, view), on_text, view.progress)
+        with view.answer(self.chosen.model):
+            return chat.send(question)
+
+    def keep_warm(self) -> None:
+        self.here.keep_warm(self.chosen)
+
+    def show_decision(self, question: Ask) -> None:
+        from gemchat import report
+        from gemchat.blobs import Drafts
+        from gemchat.prepare import prepare
+
+        self.place.store.blobs = Drafts(self.place.store.blobs)
+        prepared = prepare(self.place, question)
+        if self.view.as_json:
+            self.view.json(report.decision_json(self.place.session, prepared))
+        else:
+            self.view.decision(prepared)
 
 
 def _prompt_and_attachments(prompt: str, note: Callable[[str], None]) -> tuple[str, tuple[NamedText, ...]]:
@@ -261,16 +274,3 @@ def _read_stdin(note: Callable[[str], None]) -> str:
     if text.encode() != data:
         note("what is piped in is not UTF-8 throughout; what cannot be read is sent as \ufffd")
     return text
-
-
-def _show_decision(view: View, place: Project, question: Ask) -> None:
-    from gemchat import report
-    from gemchat.blobs import Drafts
-    from gemchat.prepare import prepare
-
-    place.store.blobs = Drafts(place.store.blobs)
-    prepared = prepare(place, question)
-    if view.as_json:
-        view.json(report.decision_json(place.session, prepared))
-    else:
-        view.decision(prepared)
