@@ -7,6 +7,8 @@ that could not have been seen.
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
 import termios
 import tty
@@ -47,6 +49,7 @@ class Dialog:
         """A line that the user may edit while typing; empty at the end of input."""
         self.say(question)
         if "\n" not in self._typed:
+            _wait_for_input()
             self._typed += sys.stdin.readline()
         line, _, self._typed = self._typed.partition("\n")
         return line.strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -72,6 +75,21 @@ def _read_keys(ask_again: Callable[[], None]) -> str:
     try:
         with suspending(leave, back):
             tty.setcbreak(terminal, termios.TCSADRAIN)
+            _wait_for_input()
             return os.read(terminal, 64).decode("utf-8", "replace")
     finally:
         leave()
+
+
+def _wait_for_input() -> None:
+    """Also ended by a signal that came just before the wait began: `os.read` alone would sleep over it."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    try:
+        while sys.stdin not in select.select([sys.stdin, woken], [], [])[0]:
+            os.read(woken, 64)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(wake)
+        os.close(woken)

@@ -165,9 +165,9 @@ class ProposalRejected(NoUsableReply):
     pass
 
 
-class Ended(BaseException):
-    """A signal other than Ctrl-C asked the process to end."""
+class Ended(SystemExit):
+    """A signal other than Ctrl-C asked the process to end. Event loops swallow other exceptions but this one."""
 
     def __init__(self, signal: int) -> None:
-        super().__init__(signal)
         self.exit_code = 128 + signal
+        super().__init__(self.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 
 from gemchat.cli.connections import KeptConnections
 from gemchat.cli.prompt import History
+from gemchat.errors import Ended
 from tests.cli.conftest import Gemchat, Result
 from tests.cli.screens import Terminal
 from tests.cli.test_processes import environ
@@ -458,6 +461,20 @@ def test_to_be_ended_leaves_the_terminal_as_it_was(gemchat: Gemchat, when: str) 
         process.close()
     settings = [(gemchat.root / name).read_text() for name in ("before", "after")]
     assert settings[0] == settings[1]
+
+
+def test_to_be_ended_in_the_middle_of_drawing_the_prompt() -> None:
+    """An event loop reports the exceptions of what it calls and goes on, but for a few."""
+
+    def draw() -> None:
+        raise Ended(signal.SIGTERM)
+
+    with closing(asyncio.new_event_loop()) as loop:
+        loop.call_soon(draw)
+        loop.call_later(1, loop.stop)
+        with pytest.raises(Ended) as ended:
+            loop.run_forever()
+    assert ended.value.exit_code == ended.value.code == 143
 
 
 def test_a_script_is_interrupted_as_a_whole(gemchat: Gemchat) -> None:

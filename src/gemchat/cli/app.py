@@ -62,7 +62,7 @@ def attempt(arguments: Sequence[str], here: Surroundings) -> int:
     """
     try:
         code = with_commands(app)(args=list(arguments), obj=here, prog_name="gemchat", standalone_mode=False)
-    except GemchatError:
+    except (GemchatError, Ended):
         raise
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
