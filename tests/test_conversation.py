@@ -25,7 +25,7 @@ from gemchat.chat import Chat
 from gemchat.core import turns
 from gemchat.core.contents import payload_of, to_json
 from gemchat.core.economics import Compaction, Policy
-from gemchat.core.model import Backend, NamedText, Session, Transport
+from gemchat.core.model import Backend, NamedText, Session, Transport, Turn
 from gemchat.core.textfile import decode
 from gemchat.errors import EditConflict, NothingPending, NothingToUndo, ProposalRejected
 from gemchat.gemini import connect
@@ -88,8 +88,9 @@ class Account:
     def go_back(self, number: int) -> None:
         """Everything the model knows is as it was after that turn; proposals and files stay."""
         heard = self.heard[number]
-        self.path, self.targets, self.belief = heard.path, list(heard.targets), dict(heard.belief)
-        self.doubtful, self.told, self.proposed = set(heard.doubtful), dict(heard.told), heard.proposed
+        self.path, self.targets = heard.path, list(heard.targets)
+        self.belief, self.told, self.proposed = dict(heard.belief), dict(heard.told), heard.proposed
+        self.doubtful = set(heard.doubtful)
 
     def became(self, outcome: str, *texts: bytes) -> None:
         self.outcomes |= {sha256(text): outcome for text in texts}
@@ -154,17 +155,19 @@ class Conversation(RuleBasedStateMachine):
 
     def take_turn(self, ask: Ask) -> None:
         """Beyond being right, a turn must not send what the model is known to believe already."""
-        before = {path: text for path, text in self.mine.belief.items() if path not in self.mine.doubtful}
-        self.mine.belief = {}
         heard = len(self.replica.prompts)
+        before, self.mine.belief = self.mine.now(self.mine.belief), {}
         ask = replace(ask, policy=self.policy)
         try:
             turn = Chat(self.project, lambda: nullcontext(self.transport)).send(ask)
         finally:
             self.outcomes_are_told(self.replica.prompts[heard:])
+        if turn.sent.kept:
+            before = self.mine.heard[int(turn.sent.kept)]
         for file in turn.sent.files:
             working = self.store.blobs.get(file.sha256 or "")
-            known = working is not None and before.get(file.path) == decode(working).text
+            believed = before.belief.get(file.path) if file.path not in before.doubtful else None
+            known = working is not None and believed == decode(working).text
             assert (file.source == "synchronized") >= (known and turn.sent.route == "continue")
         if turn.sent.route == "continue":
             self.nothing_said_before_is_changed()
@@ -195,15 +198,21 @@ class Conversation(RuleBasedStateMachine):
 
     def outcomes_are_told(self, prompts: list[Prompt]) -> None:
         """Each outcome of a proposal in this conversation once, and again when it changes."""
-        payloads = [payload_of(prompt.messages[-1]) for prompt in prompts]
-        told = [{o["proposalSha256"]: o["outcome"] for o in payload.get("outcomes", ())} for payload in payloads]
         mine = self.mine
-        outcomes = {name: became for name, became in mine.outcomes.items() if name in mine.proposed}
-        assert dict(pair for one in told for pair in one.items()) == {
-            name: became for name, became in outcomes.items() if mine.told.get(name) != became
-        }
-        for one in told:
-            mine.recorded(one)
+        recorded = [entry for entry in self.project.load().journal if isinstance(entry, Turn)][-len(prompts) :]
+        for turn, prompt in zip(recorded, prompts, strict=True):
+            payload = payload_of(prompt.messages[-1])
+            told = {o["proposalSha256"]: o["outcome"] for o in payload.get("outcomes", ())}
+            outcomes = {name: became for name, became in mine.outcomes.items() if name in mine.proposed}
+            in_words: dict[str, str] = {}
+            if turn.sent.kept:
+                kept = mine.heard[int(turn.sent.kept)]
+                mine.told = dict(kept.told)
+                in_words = {name: outcomes.pop(name) for name in list(outcomes) if name not in kept.proposed}
+                said = "\n".join(payload["carryover"])
+                assert all(outcome in said for outcome in in_words.values())
+            assert told == {name: became for name, became in outcomes.items() if mine.told.get(name) != became}
+            mine.recorded(told | in_words)
 
     def ask(self, *paths: str, restart: str = "", attachments: tuple[NamedText, ...] = ()) -> None:
         self.mine.targets = list(paths) or self.mine.targets
@@ -256,6 +265,7 @@ class Conversation(RuleBasedStateMachine):
         self.mine.told = told
         if self.policy.compaction != "always":
             self.mine.belief, self.mine.doubtful = belief, doubtful
+        self.mine.heard[self.mine.path[-1]] = self.mine.now(self.mine.belief)
 
     @rule(restart=st.sampled_from(["", "", "the user wants it"]))
     def follow_up(self, restart: str) -> None:

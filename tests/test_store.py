@@ -9,6 +9,7 @@ import pytest
 from gemchat.blobs import Blobs, sha256
 from gemchat.core.model import Session
 from gemchat.errors import SessionCorrupt, SessionError, SessionLocked, SessionTooNew
+from gemchat.generations import decode
 from gemchat.store import Store, project_directory
 from tests.core.sessions import Script
 
@@ -40,7 +41,7 @@ def test_what_is_saved_is_loaded(store: Store) -> None:
     assert store.load("main") is None
     session = saved(store)
     assert store.load("main") == session
-    assert b'\n "schema": 1,' in session_file(store).read_bytes(), "people can read it"
+    assert b'\n "schema": 2,' in session_file(store).read_bytes(), "people can read it"
 
 
 @pytest.mark.parametrize(
@@ -113,9 +114,27 @@ def test_a_file_that_got_lost_is_restored(store: Store, notes: list[str]) -> Non
     assert "main.json is missing; the state before the last change is used" in notes[0]
 
 
+def test_an_older_schema_is_read(store: Store) -> None:
+    session = saved(store)
+    older = session_file(store).read_bytes().replace(b'"schema": 2', b'"schema": 1')
+    session_file(store).write_bytes(older)
+    assert store.load("main") == session
+
+
+def test_a_turn_that_goes_on_from_nowhere_is_damage(store: Store) -> None:
+    session = saved(store, turns=2)
+    odd = session_file(store).read_bytes().replace(b'"route": "continue",', b'"route": "continue", "kept": "7",')
+    with pytest.raises(SessionCorrupt, match="turn 2 goes on from turn 7, which does not come before it"):
+        decode(odd, session_file(store))
+    session_file(store).write_bytes(odd)
+    restored = store.load("main")
+    assert restored is not None
+    assert restored.journal == session.journal[:1]
+
+
 def test_a_schema_that_never_was_is_damage(store: Store) -> None:
     saved(store, turns=2)
-    odd = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 0')
+    odd = session_file(store).read_bytes().replace(b'"schema": 2', b'"schema": 0')
     session_file(store).write_bytes(odd)
     restored = store.load("main")
     assert restored is not None
@@ -124,16 +143,16 @@ def test_a_schema_that_never_was_is_damage(store: Store) -> None:
 
 def test_a_newer_schema_is_refused_and_kept(store: Store) -> None:
     saved(store)
-    newer = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 2')
+    newer = session_file(store).read_bytes().replace(b'"schema": 2', b'"schema": 3')
     session_file(store).write_bytes(newer)
-    with pytest.raises(SessionTooNew, match="schema 2, this one knows 1"):
+    with pytest.raises(SessionTooNew, match="schema 3, this one knows 2"):
         store.load("main")
     assert session_file(store).read_bytes() == newer
 
 
 def test_a_newer_schema_may_have_fields_of_another_kind(store: Store) -> None:
     saved(store)
-    document = session_file(store).read_bytes().replace(b'"schema": 1', b'"schema": 2')
+    document = session_file(store).read_bytes().replace(b'"schema": 2', b'"schema": 3')
     session_file(store).write_bytes(document.replace(b'"journal": [', b'"journal": "elsewhere", "turns": ['))
     with pytest.raises(SessionTooNew):
         store.load("main")

@@ -194,6 +194,7 @@ class Chat:
                 attached=attached_tokens(prepared.attachments),
                 side=decision.side,
                 carryover=decision.carryover,
+                kept=decision.kept,
                 comparison=decision.comparison,
             ),
             reply=text,

@@ -83,7 +83,7 @@ OPTIONS = (
     ),
     Option(
         "horizon", "a number of turns, 1 to 1000", Horizon, "How many more turns a rewrite may take to pay off.",
-        default=6, shared=True,
+        default=8, shared=True,
     ),
     Option(
         "cache_ttl", "seconds, more than 0", Seconds,

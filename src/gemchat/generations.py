@@ -16,7 +16,7 @@ from gemchat.core import history
 from gemchat.core.model import Session
 from gemchat.errors import SessionCorrupt, SessionError, SessionTooNew
 
-SCHEMA = 1  # fields may be added with a default; anything else needs another number
+SCHEMA = 2  # a field with a default may be added, if what was there still means the same; in 2 came Sent.kept
 
 
 class _Schema(msgspec.Struct):
@@ -98,7 +98,7 @@ def decode(data: bytes, path: Path) -> Session:
             raise
         _check(document.schema, path)
         session = document.session
-        history.current_path(session)
+        history.chain(history.current_path(session))
         history.undo_stack(session)
         history.pending_changes(session)
     except (msgspec.DecodeError, ValueError, LookupError, RecursionError) as error:

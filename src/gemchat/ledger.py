@@ -7,9 +7,9 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from gemchat.core import history
-from gemchat.core.economics import Chain, compare, estimate_tokens
+from gemchat.core.chain import held_chain
+from gemchat.core.economics import Chain, Trimmed, compare, estimate_tokens
 from gemchat.core.model import Comparison, MediaRef, SentFile, Value
-from gemchat.core.planner import held_chain
 from gemchat.core.tree import OVERVIEW
 from gemchat.prepare import Ask, Prepared, prepare
 from gemchat.project import Project
@@ -104,8 +104,13 @@ def _when_cold(chain: Chain | None, prepared: Prepared) -> Comparison | None:
     compared = prepared.plan.comparison
     if chain is None or compared is None:
         return None
-    unscaled = {"payload": compared.payload, "rewritten": compared.rewritten}
-    return compare(replace(chain, warm=False, scale=1.0), **unscaled, policy=prepared.ask.policy)
+    return compare(
+        replace(chain, warm=False, scale=1.0),
+        payload=compared.payload,
+        rewritten=compared.rewritten,
+        trimmed=Trimmed(kept=compared.kept, summary=compared.summary) if compared.kept else None,
+        policy=prepared.ask.policy,
+    )
 
 
 def ledger_json(found: Ledger) -> dict[str, Any]:

@@ -63,11 +63,11 @@ def _chain(found: Ledger) -> str:
     state = "not cached"
     if found.warm_until is not None:
         state = f"cached until {datetime.fromtimestamp(found.warm_until).astimezone():%H:%M:%S}"
-    return f"{counted(found.turns, 'turn')} since the last restart, {found.tokens:,} tokens, {state}"
+    return f"{counted(found.turns, 'turn')} held word for word, {found.tokens:,} tokens, {state}"
 
 
 def _when_cold(cold: Comparison) -> str:
-    return f"after that it would {'restart' if cold.restart else 'continue'}: {describe_comparison(cold)}"
+    return f"after that it would {cold.choice}: {describe_comparison(cold)}"
 
 
 def _total_row(name: str, sums: Total) -> str:

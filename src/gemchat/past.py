@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gemchat import report
 from gemchat.core import history
-from gemchat.core.model import FileChange, OutcomeKind, Session, Turn, Value
+from gemchat.core.model import Session, Turn, Value
 from gemchat.core.turns import all_turns
 from gemchat.project import Project
 
@@ -32,20 +32,9 @@ def entries(session: Session) -> list[Entry]:
     became, pending = history.outcomes(session), history.pending_changes(session)
     path = {turn.id for turn in history.current_path(session)}
     return [
-        Entry(turn=turn, outcome=_outcome(turn, became, pending), in_conversation=turn.id in path)
+        Entry(turn=turn, outcome=history.outcome_of(turn, became, pending), in_conversation=turn.id in path)
         for turn in all_turns(session)
     ]
-
-
-def _outcome(
-    turn: Turn, became: Mapping[tuple[str, str], OutcomeKind], pending: Mapping[str, FileChange]
-) -> str | None:
-    kinds = {
-        became.get((turn.id, change.path))
-        or ("proposed" if (waiting := pending.get(change.path)) and waiting.turn == turn.id else "replaced")
-        for change in turn.proposal
-    }
-    return ", ".join(sorted(kinds)) or None
 
 
 def log_json(session: Session, shown: Sequence[Entry]) -> dict[str, Any]:

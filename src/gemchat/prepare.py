@@ -228,7 +228,8 @@ def _request(
     )
     if decision.route == "restart":
         return request
-    follows = [turn for turn in history.current_path(session) if turn.id in decision.follows]
+    ids = set(decision.follows)
+    follows = [turn for turn in history.current_path(session) if turn.id in ids]
     if ask.backend == "interactions":
         return replace(request, previous=follows[-1].remote.interaction)
     earlier = [pair for turn in follows for pair in _said(project, turn)]

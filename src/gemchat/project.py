@@ -86,7 +86,8 @@ class Project:
                 session = self.with_change(session, "stale", dropped)
             if turn.status != "incomplete" and turn.parent != session.head:
                 self.note("another terminal used this session meanwhile; both turns are kept")
-                turn = replace(turn, parent=session.head, remote=replace(turn.remote, detached=True))
+                remote, sent = replace(turn.remote, detached=True), replace(turn.sent, kept=None)
+                turn = replace(turn, parent=session.head, remote=remote, sent=sent)
             turn = _numbered(turn, session)
             head = session.head if turn.status == "incomplete" else turn.id
             sticky = tuple(dict.fromkeys((*session.context, *context)))

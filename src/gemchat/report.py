@@ -238,7 +238,8 @@ def sent_json(sent: Sent | Plan, size: int, tokens: int) -> dict[str, Any]:
         "bytes": size,
         "tokens": tokens,
         "beside": sent.side,
-        "comparison": None if sent.comparison is None else msgspec.to_builtins(sent.comparison),
+        "kept": sent.kept,
+        "comparison": None if sent.comparison is None else msgspec.structs.asdict(sent.comparison),
     }
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gemchat.core.chain import SYSTEM_TOKENS
 from gemchat.core.economics import SCALE, Price, estimate_tokens
-from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import Session, Turn, Usage, Value
 from gemchat.core.prices import price_of
 from gemchat.report import usage_json
-
-_SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
 
 class Spent(Value, frozen=True):
@@ -59,7 +57,7 @@ def spending(
             continue
         texts = sum(estimate_tokens(text_of(file.sha256) or "") for file in turn.sent.files if file.sha256)
         media = sum(shown[turn.id].values())
-        estimated = _SYSTEM_TOKENS + before + estimate_tokens(turn.prompt) + turn.sent.attached + texts + media
+        estimated = SYSTEM_TOKENS + before + estimate_tokens(turn.prompt) + turn.sent.attached + texts + media
         scale = min(max(turn.usage.input / max(carried, 1), SCALE[0]), SCALE[1])
         again = Usage(input=round(estimated * scale), output=turn.usage.output, thought=turn.usage.thought)
         price = price_of(turn.model, turn.at, prices)
@@ -101,8 +99,8 @@ def spending_json(session: str, spent: Sequence[Spent], project: Sequence[Spent]
 def _carried(turn: Turn, turns: Mapping[str, Turn], held: Mapping[str, int]) -> int:
     """An estimate of the tokens in the request of a turn, what the service remembered for it included."""
     if turn.sent.route == "restart":
-        return _SYSTEM_TOKENS + turn.sent.added
-    parent = turns.get(turn.parent or "")
+        return SYSTEM_TOKENS + turn.sent.added
+    parent = turns.get(turn.sent.kept or turn.parent or "")
     while parent is not None and parent.sent.side:
         parent = turns.get(parent.parent or "")
     return (held.get(parent.id, 0) if parent else 0) + turn.sent.added

@@ -84,18 +84,24 @@ def _detail(turn: Turn) -> Iterator[str]:
 
 def describe_sent(sent: Sent) -> str:
     files = ", ".join(describe_file(file) for file in sent.files) or "no file"
-    rewritten = "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
     context = ", with the read-only context" if sent.context else ""
     media = "".join(f", with {ref.path}" for ref in sent.media)
-    return f"{rewritten}{files}{context}{media}; {sent.bytes:,} bytes"
+    return f"{_shortened(sent)}{files}{context}{media}; {sent.bytes:,} bytes"
+
+
+def _shortened(sent: Sent) -> str:
+    if sent.kept is not None:
+        return f"{sent.reason}; "
+    return "" if sent.route == "continue" or sent.reason == FIRST_TURN else f"restarted ({sent.reason}); "
 
 
 def describe_comparison(compared: Comparison) -> str:
     """Costs are in fresh input tokens, so that they hold at any price."""
     state = "cached" if compared.warm else "not cached"
+    trimming = "" if compared.trimming is None else f", summing up the newest turns {compared.trimming:,}"
     return (
         f"the conversation holds {compared.chain:,} tokens, {state}; over {compared.horizon} turns continuing "
-        f"costs as much as {compared.continuing:,} fresh tokens, rewriting {compared.restarting:,}"
+        f"costs as much as {compared.continuing:,} fresh tokens, rewriting {compared.restarting:,}{trimming}"
     )
 
 

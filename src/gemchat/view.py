@@ -219,7 +219,7 @@ class View:
     def overview(self, state: report.Overview) -> None:
         lines = [f"session   {state.session}, {counted(state.turns, 'turn')}"]
         if state.model:
-            lines.append(f"model     {state.model} ({state.backend}), {state.epoch_turns} since the last restart")
+            lines.append(f"model     {state.model} ({state.backend}), {state.epoch_turns} held word for word")
         lines += [f"file      {target.path}: {_state(target)}" for target in state.targets]
         lines.append(f"pending   {', '.join(state.pending) or 'nothing'}")
         lines.append(f"changes   {state.undo} to undo, {state.redo} to redo")

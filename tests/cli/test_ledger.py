@@ -31,10 +31,10 @@ def test_the_ledger_tells_what_is_held_and_what_comes_next(gemchat: Gemchat) -> 
         r"file      app.py: [0-9a-f]{12} held since turn 2 \(proposal\), about 197 tokens\n"
         r"          next turn: app.py sent as a diff \(changed \+1 -1\)\n"
         r"context   notes.md\n"
-        r"chain     2 turns since the last restart, \d+ tokens, not cached\n"
+        r"chain     2 turns held word for word, \d+ tokens, not cached\n"
         r"next      continue: the model remembers the conversation\n"
-        r"          the conversation holds \d+ tokens, not cached; over 6 turns continuing "
-        r"costs as much as [\d,]+ fresh tokens, rewriting [\d,]+\n",
+        r"          the conversation holds \d+ tokens, not cached; over 8 turns continuing "
+        r"costs as much as [\d,]+ fresh tokens, rewriting [\d,]+, summing up the newest turns [\d,]+\n",
         out,
     )
     assert len(gemchat.requests) == sent
@@ -44,7 +44,9 @@ def test_a_long_conversation_is_cached_for_a_while(gemchat: Gemchat) -> None:
     gemchat.write("app.py", LONG * 20)
     gemchat("ask", "why?", "app.py")
     out = gemchat("context").out
-    assert re.search(r"^chain     1 turn since .*, [\d,]+ tokens, cached until \d\d:\d\d:\d\d$", out, re.MULTILINE)
+    assert re.search(
+        r"^chain     1 turn held word for word, [\d,]+ tokens, cached until \d\d:\d\d:\d\d$", out, re.MULTILINE
+    )
     assert "          after that it would continue: the conversation holds" in out
 
 

@@ -53,6 +53,7 @@ def test_json_of_an_answer(gemchat: Gemchat) -> None:
             "bytes": sent["bytes"],
             "tokens": sent["tokens"],
             "beside": False,
+            "kept": None,
             "comparison": None,
         },
         "usage": usage,

@@ -17,6 +17,7 @@ from gemchat.core.model import (
     Sent,
     SentFile,
     Session,
+    Source,
     Turn,
     TurnStatus,
 )
@@ -45,6 +46,8 @@ class Script:
         attachments: tuple[str, ...] = (),
         carryover: tuple[str, ...] = (),
         added: int = 0,
+        source: Source = "full",
+        kept: str | None = None,
         **more: Any,
     ) -> Turn:
         number = str(sum(isinstance(entry, Turn) for entry in self.session.journal) + 1)
@@ -52,7 +55,7 @@ class Script:
             route=route or ("continue" if self.session.head else "restart"),
             reason="",
             files=tuple(
-                SentFile(path=path, sha256=version, source="full", reason="")
+                SentFile(path=path, sha256=version, source=source, reason="")
                 for path, version in (files or {}).items()
             ),
             messages="",
@@ -66,6 +69,7 @@ class Script:
             attachments=attachments,
             attached=5000 if side else 0,
             carryover=carryover,
+            kept=kept,
             added=added,
         )
         fields: dict[str, Any] = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gemchat.core.economics import RELATIVE, Chain, Policy, Price, compare, estimate_tokens
+from gemchat.core.economics import RELATIVE, Chain, Policy, Price, Trimmed, compare, estimate_tokens
 from gemchat.core.model import Comparison, Usage
 from gemchat.core.prices import PUBLISHED, price_of
 
@@ -32,14 +32,15 @@ def test_a_large_request_is_dearer_as_a_whole(size: int, cost: float) -> None:
 def test_a_warm_conversation_is_read_at_a_tenth() -> None:
     compared = compare(Chain(tokens=10_000, warm=True), payload=100, rewritten=8000, policy=POLICY)
     assert (compared.continuing, compared.restarting) == (1000 + 100 + 2 * 1010, 8000 + 2 * 800)
-    assert not compared.restart
-    assert compared.saved == 68
+    assert compared.choice == "continue"
+    assert compared.saved == 0
 
 
 def test_a_cold_conversation_is_read_at_full_price_once() -> None:
     compared = compare(Chain(tokens=20_000, warm=False), payload=100, rewritten=8000, policy=POLICY)
     assert compared.continuing == 20_000 + 100 + 2 * 2010
-    assert compared.restart
+    assert compared.choice == "restart"
+    assert compared.saved == 60
     assert not compared.warm
 
 
@@ -63,10 +64,34 @@ def test_growth_and_scale() -> None:
     assert compared.restarting == 8000 + 800 + 500 + 850 + 500
 
 
-def test_small_savings_are_not_worth_a_restart() -> None:
+def test_what_is_kept_of_a_trimmed_conversation_is_read_from_the_cache() -> None:
+    chain = Chain(tokens=10_000, warm=True, growth=500, scale=2.0)
+    trimmed = Trimmed(kept=6000, summary=400)
+    compared = compare(chain, payload=50, rewritten=4000, trimmed=trimmed, policy=POLICY)
+    assert (compared.kept, compared.summary) == (6000, 800)
+    assert compared.trimming == 600 + 800 + 680 + 500 + 730 + 500
+    cold = compare(replace(chain, warm=False), payload=50, rewritten=4000, trimmed=trimmed, policy=POLICY)
+    assert cold.trimming == compared.trimming - 600 + 6000
+    small = compare(chain, payload=50, rewritten=4000, trimmed=Trimmed(kept=4095, summary=400), policy=POLICY)
+    assert small.trimming == 4095 + 800 + 489.5 + 500 + 539.5 + 500, "what is below the floor is never cached"
+
+
+@pytest.mark.parametrize(
+    ("restarting", "trimming", "choice"),
+    [
+        (1000, None, "continue"),
+        (999, None, "restart"),
+        (2000, 1000, "continue"),
+        (2000, 999, "trim"),
+        (999, 999, "trim"),
+        (998, 999, "restart"),
+    ],
+)
+def test_small_savings_are_not_worth_forgetting_anything(
+    restarting: int, trimming: int | None, choice: str
+) -> None:
     none = Comparison(chain=1, payload=1, rewritten=1, warm=True, horizon=6, continuing=0, restarting=0)
-    assert not replace(none, continuing=3000, restarting=1000).restart
-    assert replace(none, continuing=3001, restarting=1000).restart
+    assert replace(none, continuing=3000, restarting=restarting, trimming=trimming).choice == choice
     assert none.saved == 0
 
 

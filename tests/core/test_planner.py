@@ -220,7 +220,8 @@ def test_files_long_out_of_sight_are_left_behind_and_old_explanations_shortened(
     decision = rewritten(script, wish(a="A"))
     assert {ref.path for ref in decision.carried} == {"a"}
     said = [payload_of(message) for message in decision.messages]
-    assert said[0]["supersededSourceSha256"] == "O"
+    assert said[0] == {"mode": "ask", "prompt": "prompt 1", "path": "old"}
+    assert said[2]["supersededSourceSha256"] == "A"
     assert [len(payload["explanation"]) for payload in said[1::2]] == [200] + 8 * [300]
     assert sources(rewritten(script, wish(old="O"))) == {"old": "synchronized"}, "a target is always carried"
 
@@ -349,7 +350,7 @@ def test_a_warm_conversation_goes_on_and_a_cold_one_is_rewritten() -> None:
     assert warm.comparison.chain == cold.comparison.chain == 5100 + 320 * 19 + 300
     assert (warm.comparison.warm, cold.comparison.warm) == (True, False)
     assert cold.comparison.restarting < cold.comparison.continuing
-    assert cold.reason == f"a rewritten history costs {cold.comparison.saved} % less over 6 turns"
+    assert cold.reason == f"a rewritten history costs {cold.comparison.saved} % less over 8 turns"
     assert decided(script, question, now=300.0, cache_ttl=600.0).route == "continue"
 
 

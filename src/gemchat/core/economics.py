@@ -1,4 +1,4 @@
-"""What texts weigh, what a request costs, and whether continuing a conversation or rewriting it is cheaper.
+"""What texts weigh, what a request costs, and whether to continue a conversation, to trim it or to rewrite it.
 
 Tokens are estimates from character classes: enough to compare, never to bill. Prices are US dollars for a million
 tokens; comparisons count in fresh input tokens, so they need only the ratio of prices.
@@ -59,7 +59,7 @@ class Policy(Value, frozen=True):
     """How to decide: `horizon` is in turns, `cache_ttl` in seconds."""
 
     compaction: Compaction = "auto"
-    horizon: int = 6
+    horizon: int = 8
     cache_ttl: float = 300.0
     price: Price = RELATIVE
 
@@ -78,22 +78,45 @@ class Chain(Value, frozen=True):
     scale: float = 1.0
 
 
-def compare(chain: Chain, *, payload: int, rewritten: int, policy: Policy) -> Comparison:
-    """What the turns up to the horizon cost either way; those after this one follow while the cache is warm."""
+class Trimmed(Value, frozen=True):
+    """A conversation without its newest turns: the tokens of what is kept, and of a turn that sums up the rest."""
+
+    kept: int
+    summary: int
+
+
+def compare(
+    chain: Chain, *, payload: int, rewritten: int, trimmed: Trimmed | None = None, policy: Policy
+) -> Comparison:
+    """What the turns up to the horizon cost each way; those after this one follow while the cache is warm."""
     payload, rewritten = round(payload * chain.scale), round(rewritten * chain.scale)
-    cached = chain.warm and chain.caching and chain.tokens >= policy.price.floor
-    first = _prefix(chain.tokens, policy.price) if cached else float(chain.tokens)
-    continuing = first + payload + _later(chain.tokens + payload, chain, policy)
-    restarting = rewritten + _later(rewritten, chain, policy)
     return Comparison(
         chain=chain.tokens,
         payload=payload,
         rewritten=rewritten,
-        warm=cached,
+        warm=_is_cached(chain.tokens, chain, policy),
         horizon=policy.horizon,
-        continuing=round(continuing),
-        restarting=round(restarting),
+        continuing=_cost(chain.tokens, payload, chain, policy),
+        restarting=_cost(0, rewritten, chain, policy),
+        kept=trimmed.kept if trimmed else 0,
+        summary=round(trimmed.summary * chain.scale) if trimmed else 0,
+        trimming=trimming(trimmed, chain, policy) if trimmed else None,
     )
+
+
+def trimming(trimmed: Trimmed, chain: Chain, policy: Policy) -> int:
+    """What the turns up to the horizon cost when the conversation is trimmed now."""
+    return _cost(trimmed.kept, round(trimmed.summary * chain.scale), chain, policy)
+
+
+def _cost(prefix: int, fresh: int, chain: Chain, policy: Policy) -> int:
+    """Of a turn that adds `fresh` tokens to a prefix that was sent before, and of those after it."""
+    first = _prefix(prefix, policy.price) if _is_cached(prefix, chain, policy) else float(prefix)
+    return round(first + fresh + _later(prefix + fresh, chain, policy))
+
+
+def _is_cached(prefix: int, chain: Chain, policy: Policy) -> bool:
+    return chain.warm and chain.caching and prefix >= policy.price.floor
 
 
 def _later(tokens: int, chain: Chain, policy: Policy) -> float:

@@ -54,12 +54,34 @@ def current_path(session: Session) -> tuple[Turn, ...]:
 
 
 def chain(path: Sequence[Turn], *, beside: bool = False) -> tuple[Turn, ...]:
-    """The turns that the next one continues: all but those on a side branch.
+    """The turns that the next one continues: all but those on a side branch and those that were trimmed away.
 
-    `beside` is for a turn that repairs one on a side branch and therefore stays there.
+    A restart tells of all turns before it, these included. `beside` is for a turn that repairs one on a side
+    branch and therefore stays there. Raises ValueError for a journal in which a turn goes on from one that does
+    not come before it.
     """
     last = path[-1:] if beside else ()
-    return tuple(turn for turn in path if not turn.sent.side or turn in last)
+    since = epoch([turn for turn in path if not turn.sent.side or turn in last])
+    turns = list(path[: path.index(since[0])]) if since else []
+    start = len(turns)
+    for turn in since:
+        if turn.sent.kept is not None:
+            _go_back(turns, start, turn.id, turn.sent.kept)
+        turns.append(turn)
+    return tuple(turns)
+
+
+def _go_back(turns: list[Turn], start: int, turn: str, kept: str) -> None:
+    while len(turns) > start and turns[-1].id != kept:
+        turns.pop()
+    if len(turns) == start:
+        raise ValueError(f"turn {turn} goes on from turn {kept}, which does not come before it")
+
+
+def known(path: Sequence[Turn], turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns of a chain, and those that it was told of in summaries."""
+    ids = {turn.id for turn in turns}.union(*(turn.sent.carryover for turn in epoch(turns)))
+    return tuple(turn for turn in path if turn.id in ids)
 
 
 def untold(path: Sequence[Turn]) -> tuple[Turn, ...]:
@@ -194,6 +216,18 @@ def outcomes(session: Session) -> dict[tuple[str, str], OutcomeKind]:
         if isinstance(entry, Change) and entry.kind != "revised"
         for file in entry.files
     }
+
+
+def outcome_of(
+    turn: Turn, became: Mapping[tuple[str, str], OutcomeKind], pending: Mapping[str, FileChange]
+) -> str | None:
+    """What became of a turn's proposal, in words; `became` and `pending` are those of its session."""
+    kinds = {
+        became.get((turn.id, change.path))
+        or ("proposed" if (waiting := pending.get(change.path)) and waiting.turn == turn.id else "replaced")
+        for change in turn.proposal
+    }
+    return ", ".join(sorted(kinds)) or None
 
 
 def outcomes_to_tell(session: Session, path: Sequence[Turn], heard: Sequence[Turn]) -> tuple[Outcome, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Iterator
+from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -22,11 +23,12 @@ ReplyFormat: TypeAlias = Literal["text", "edits", "whole"]
 OutcomeKind: TypeAlias = Literal["applied", "discarded", "undone", "partially_applied", "stale"]
 ChangeKind: TypeAlias = Literal["applied", "discarded", "undone", "redone", "stale", "revised"]
 Tier: TypeAlias = Literal["exact", "blanks", "indent"]
+Choice: TypeAlias = Literal["continue", "trim", "restart"]
 TurnStatus: TypeAlias = Literal["complete", "unusable", "incomplete"]
 
 
 FIRST_TURN = "first turn"  # the reason of a restart that rewrites nothing
-MARGIN = 2000  # fresh tokens that a restart must save
+MARGIN = 2000  # fresh tokens that must be saved by whatever keeps less of what was said
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -120,7 +122,8 @@ class Outcome(Value, frozen=True):
 class Comparison(Value, frozen=True):
     """The decision and its numbers, all in tokens: `continuing` and `restarting` in those of fresh input.
 
-    `chain` is what the conversation holds, `payload` what this turn adds to it, `rewritten` what a restart sends.
+    `chain` is what the conversation holds, `payload` what this turn adds to it, `rewritten` what a restart sends;
+    trimmed, the conversation would hold `kept` and this turn add `summary`; `trimming` is None if nothing can go.
     """
 
     chain: int
@@ -130,17 +133,24 @@ class Comparison(Value, frozen=True):
     horizon: int
     continuing: int
     restarting: int
+    kept: int = 0
+    summary: int = 0
+    trimming: int | None = None
+
+    def _cost(self, way: Choice) -> float:
+        trimming = inf if self.trimming is None else self.trimming
+        return {"continue": self.continuing, "trim": trimming, "restart": self.restarting}[way]
 
     @property
-    def restart(self) -> bool:
-        """A rewritten history keeps less of what was said, so it has to be clearly cheaper."""
-        return self.restarting + MARGIN < self.continuing
+    def choice(self) -> Choice:
+        """The cheapest, where it is clearly cheaper than what keeps every word."""
+        shorter: Choice = "trim" if self._cost("trim") <= self.restarting else "restart"
+        return shorter if self._cost(shorter) + MARGIN < self.continuing else "continue"
 
     @property
     def saved(self) -> int:
-        """By the cheaper way, as a percentage of the dearer one."""
-        dearer = max(self.continuing, self.restarting)
-        return round(100 * abs(self.continuing - self.restarting) / dearer) if dearer else 0
+        """By what was chosen in place of continuing, as a percentage."""
+        return round(100 * (1 - self._cost(self.choice) / self.continuing)) if self.continuing else 0
 
 
 class Sent(Value, frozen=True):
@@ -148,8 +158,8 @@ class Sent(Value, frozen=True):
 
     `messages` names the blob that holds those messages word for word: for a continued turn the user message,
     for a restarted one the whole rewritten history before it as well. `carried` lists the file versions that
-    appear in that rewritten history. `context` is the hash of the secondary context if it was part of it, `media`
-    are the images and PDFs whose bytes went out.
+    appear in that rewritten history. A trimmed turn goes on from the turn `kept`, not from the one before it.
+    `context` is the hash of the secondary context if it was part of it, `media` are the images and PDFs that went.
     `added` are the estimated tokens of what the turn added, `attached` those of its attachments. A turn on a
     `side` branch is followed by turns that continue from before it; `carryover` names those this turn sums up.
     """
@@ -169,6 +179,7 @@ class Sent(Value, frozen=True):
     attached: int = 0
     side: bool = False
     carryover: tuple[str, ...] = ()
+    kept: str | None = None
     comparison: Comparison | None = None
 
 

@@ -1,4 +1,4 @@
-"""Decides what a turn sends: continue or restart, and for each file nothing, a diff or its text - and why.
+"""Decides what a turn sends: from where it goes on, and for each file nothing, a diff or its text - and why.
 
 `plan` is a pure function: file texts come through a lookup by hash, and the same journal, wish, texts, policy and
 time always give the same messages. Sending them and recording the turn is somebody else's work.
@@ -7,15 +7,15 @@ time always give the same messages. Sending them and recording the turn is someb
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from gemchat.core import history
+from gemchat.core.chain import SYSTEM_TOKENS, counted_tokens, held_chain
 from gemchat.core.contents import lifted, multi_turn_payloads, to_json, user_payload
-from gemchat.core.economics import SCALE, Chain, Policy, compare, estimate_tokens, fits_no_model
-from gemchat.core.instruction import SYSTEM
+from gemchat.core.economics import Policy, Trimmed, compare, estimate_tokens, fits_no_model, trimming
 from gemchat.core.media import listed, media_of, message_tokens, unheld
 from gemchat.core.model import (
     FIRST_TURN,
@@ -34,11 +34,10 @@ from gemchat.core.model import (
     Value,
 )
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.rewriting import concluded, left_out, past, shown_versions
+from gemchat.core.rewriting import left_out, past, shown_versions, summaries
 from gemchat.core.sources import TextOf, choose, choose_at_restart, targets_of
 
 HEAVY = 4000  # estimated tokens of attachments from which on a turn goes onto a side branch
-_SYSTEM_TOKENS = estimate_tokens(SYSTEM)
 
 
 class Wish(Value, frozen=True):
@@ -67,7 +66,8 @@ class Wish(Value, frozen=True):
 class Plan(Value, frozen=True):
     """The decision. `messages` are what it adds to the conversation, `carried` what a rewritten history shows.
 
-    `follows` are the ids of the turns it continues, oldest first; `comparison` is None where nothing was compared.
+    `follows` are the ids of the turns it continues, oldest first; trimmed, the last of them is also `kept`.
+    `comparison` is None where nothing was compared.
     """
 
     route: Route
@@ -80,6 +80,7 @@ class Plan(Value, frozen=True):
     context: str | None = None
     side: bool = False
     carryover: tuple[str, ...] = ()
+    kept: str | None = None
     comparison: Comparison | None = None
 
     @property
@@ -105,7 +106,7 @@ def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: flo
     reason = wish.restart or _no_chain(path, turns, wish)
     if reason:
         return _restart(session, path, wish, text_of, reason)
-    going_on = _continue(session, path, turns, wish, text_of)
+    going_on = _continue(session, path, turns, history.untold(path), wish, text_of)
     sources = (text_of(ref.sha256) or "" for ref in wish.targets if ref.sha256)
     if policy.compaction == "never" or (policy.compaction == "auto" and fits_no_model(sources)):
         return going_on
@@ -114,46 +115,25 @@ def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: flo
         return afresh
     if going_on.side:
         return going_on  # what a rewritten history saves later turns would be lost with the branch
+    chain = held_chain(history.epoch(turns), policy, now)
+    trims = _trims(session, path, turns, wish, text_of)
+    trimmed, weight = min(trims, key=lambda trim: trimming(trim[1], chain, policy), default=(going_on, None))
     compared = compare(
-        held_chain(history.epoch(turns), policy, now),
+        chain,
         payload=going_on.added,
-        rewritten=_SYSTEM_TOKENS + afresh.added,
+        rewritten=SYSTEM_TOKENS + afresh.added,
+        trimmed=weight,
         policy=policy,
     )
-    chosen = replace(afresh, reason=_cheaper(compared)) if compared.restart else going_on
-    return replace(chosen, comparison=compared)
+    chosen = {"continue": going_on, "trim": trimmed, "restart": afresh}[compared.choice]
+    reason = going_on.reason if chosen is going_on else _cheaper(compared, chosen)
+    return replace(chosen, reason=reason, comparison=compared)
 
 
-def held_chain(turns: Sequence[Turn], policy: Policy, now: float) -> Chain:
-    """What the service holds after the turns of one epoch: its own count where it gave one, else the estimate."""
-    head = turns[-1]
-    sizes = [turn.sent.added + estimate_tokens(turn.reply) for turn in turns]
-    estimated = _SYSTEM_TOKENS + sum(sizes)
-    counted = head.usage.input + head.usage.output if head.usage.input else estimated
-    return Chain(
-        tokens=counted,
-        warm=now - head.at < policy.cache_ttl,
-        caching=not _was_missed(turns, policy),
-        growth=_mean(sizes[1:]) or estimate_tokens(head.prompt) + estimate_tokens(head.reply),
-        scale=min(max(counted / estimated, SCALE[0]), SCALE[1]),
-    )
-
-
-def _mean(sizes: Sequence[int]) -> int:
-    return sum(sizes) // len(sizes) if sizes else 0
-
-
-def _was_missed(turns: Sequence[Turn], policy: Policy) -> bool:
-    """The newest turn could have been served from the cache and was not: do not count on it now."""
-    if len(turns) < 2:
-        return False
-    before, head = turns[-2:]
-    prefix = before.usage.input + before.usage.output
-    return prefix >= policy.price.floor and head.at - before.at < policy.cache_ttl and not head.usage.cached
-
-
-def _cheaper(compared: Comparison) -> str:
-    return f"a rewritten history costs {compared.saved} % less over {compared.horizon} turns"
+def _cheaper(compared: Comparison, chosen: Plan) -> str:
+    trimmed = f"to go on from turn {chosen.kept} with a summary of what came after"
+    shorter = "a rewritten history" if chosen.kept is None else trimmed
+    return f"{shorter} costs {compared.saved} % less over {compared.horizon} turns"
 
 
 def _no_chain(path: Sequence[Turn], turns: Sequence[Turn], wish: Wish) -> str:
@@ -174,16 +154,25 @@ def _no_chain(path: Sequence[Turn], turns: Sequence[Turn], wish: Wish) -> str:
     return ""
 
 
-def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wish: Wish, text_of: TextOf) -> Plan:
+def _continue(
+    session: Session,
+    path: Sequence[Turn],
+    chain: Sequence[Turn],
+    untold: Sequence[Turn],
+    wish: Wish,
+    text_of: TextOf,
+) -> Plan:
+    """After the turns of a chain, telling in words of those `untold` that are not among them."""
     turns = history.epoch(chain)
     held = history.held_versions(turns)
     mentioned = {file.path for turn in turns for file in turn.sent.files}
     choices = [choose(ref, held, ref.path in mentioned, text_of) for ref in wish.targets]
-    outcomes = history.outcomes_to_tell(session, chain, chain)
+    outcomes = history.outcomes_to_tell(session, history.known(path, chain), chain)
     context = _changed_context(wish, history.held_context(turns))
-    beside = [turn for turn in history.untold(path) if turn not in chain]
+    going_on = {turn.id for turn in chain}
+    beside = [turn for turn in untold if turn.id not in going_on]
     fresh = unheld(wish.media, history.held_media(turns)) if context else ()
-    extra = _extra(wish, context, fresh, outcomes, [concluded(turn) for turn in beside])
+    extra = _extra(wish, context, fresh, outcomes, summaries(session, beside))
     payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
     newest = replace(lifted("user", payload), media=fresh)
     return Plan(
@@ -192,18 +181,39 @@ def _continue(session: Session, path: Sequence[Turn], chain: Sequence[Turn], wis
         files=tuple(choice.sent for choice in choices),
         messages=(newest,),
         follows=tuple(turn.id for turn in turns),
-        outcomes=outcomes,
+        outcomes=(*outcomes, *history.outcomes_to_tell(session, beside, chain)),
         context=context,
         side=_is_heavy(wish) or chain[-1].sent.side,
         carryover=tuple(turn.id for turn in beside),
     )
 
 
+def _trims(
+    session: Session, path: Sequence[Turn], chain: Sequence[Turn], wish: Wish, text_of: TextOf
+) -> Iterator[tuple[Plan, Trimmed]]:
+    """Going on from the newest turn that brought a whole text, or that was itself trimmed; the rest is summed up.
+
+    None follow a turn that is about to be repaired, or of which the service did not count what is kept.
+    """
+    turns = history.epoch(chain)
+    whole = max((i for i, turn in enumerate(turns) if _brought_text(turn)), default=0)
+    cut = max((i for i, turn in enumerate(turns) if turn.sent.kept and turn.status == "complete"), default=whole)
+    for kept in (turns[i] for i in sorted({whole, cut}) if i < len(turns) - 1 and not wish.repairs):
+        if tokens := counted_tokens(kept):
+            after = path[path.index(kept) + 1 :]
+            going_on = _continue(session, path, chain[: chain.index(kept) + 1], after, wish, text_of)
+            yield replace(going_on, kept=kept.id), Trimmed(kept=tokens, summary=going_on.added)
+
+
+def _brought_text(turn: Turn) -> bool:
+    return turn.status == "complete" and any(file.source == "full" for file in turn.sent.files)
+
+
 def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf, reason: str) -> Plan:
-    turns = past(session, path, {ref.path for ref in wish.targets}, text_of)
+    outcomes = history.outcomes_to_tell(session, path, history.chain(path))
+    turns = past(session, path, {ref.path for ref in wish.targets}, outcomes, text_of)
     shown = shown_versions(turns)
     choices = [choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
-    outcomes = history.outcomes_to_tell(session, path, history.chain(path))
     context = _changed_context(wish, None)
     fresh = unheld(wish.media, ())
     payloads = multi_turn_payloads(
