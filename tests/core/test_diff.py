@@ -48,7 +48,7 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(old: str, new: str) ->
 
 @given(texts(max_lines=40), texts(max_lines=40), st.integers(0, 300))
 def test_a_diff_is_written_if_there_is_room_for_it(old: str, new: str, room: int) -> None:
-    whole = unified(old, new, old_name="f", new_name="f")
+    whole = unified(old, new, old_name="f", new_name="f", context=1)
     if old == new:
         return
     expected = (whole, *count(parsed(whole))) if len(whole) <= room else None
@@ -58,14 +58,14 @@ def test_a_diff_is_written_if_there_is_room_for_it(old: str, new: str, room: int
 def test_changes_far_apart_need_little_room() -> None:
     lines = [f"line {number}\n" for number in range(300)]
     new = [*lines[:10], "more\n", *lines[10:290], "end\n", *lines[290:]]
-    whole = unified("".join(lines), "".join(new), old_name="f", new_name="f")
+    whole = unified("".join(lines), "".join(new), old_name="f", new_name="f", context=1)
     assert short_diff("".join(lines), "".join(new), "f", len(whole)) == (whole, 2, 0)
 
 
 def test_a_diff_that_is_too_long_is_not_begun() -> None:
     old = "".join(f"line {number}\n" for number in range(3000))
     shorter = old.replace("line 5", "row 5")
-    whole = unified(old, shorter, old_name="f", new_name="f")
+    whole = unified(old, shorter, old_name="f", new_name="f", context=1)
     assert short_diff(old, shorter, "f", len(whole)) == (whole, *count(parsed(whole)))
     for other in (old.replace("line", "row"), "".join(reversed(split_lines(old))), shorter):
         assert short_diff(old, other, "f", len(whole) - 1) is None
@@ -122,7 +122,7 @@ def test_a_diff_applies_to_whole_lines_that_are_there(text: str, diff: str) -> N
     ],
 )
 def test_how_a_diff_is_written(old: str, new: str, expected: str) -> None:
-    assert unified(old, new, old_name="f", new_name="f") == f"--- f\n+++ f\n{expected}"
+    assert unified(old, new, old_name="f", new_name="f", context=1) == f"--- f\n+++ f\n{expected}"
 
 
 def test_distant_changes_are_separate_hunks_with_three_lines_around() -> None:

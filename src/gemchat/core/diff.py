@@ -83,23 +83,25 @@ def count(found: Iterable[Hunk]) -> tuple[int, int]:
     return tags.count("+"), tags.count("-")
 
 
-def unified(old: str, new: str, *, old_name: str, new_name: str) -> str:
-    """A unified diff with three lines of context; empty when the texts are equal."""
-    body = "".join(map(_printed, hunks(old, new)))
+def unified(old: str, new: str, *, old_name: str, new_name: str, context: int = 3) -> str:
+    """A unified diff; empty when the texts are equal."""
+    body = "".join(map(_printed, hunks(old, new, context)))
     return f"{_names(old_name, new_name)}{body}" if body else ""
 
 
 def short_diff(old: str, new: str, name: str, room: int) -> tuple[str, int, int] | None:
     """The unified diff of two texts that differ, lines added and lines removed.
 
+    It has a line of context, for it is read by somebody who has the old text; with three it was a third longer.
+
     None if it has more than `room` characters, which is found out without writing them all.
     """
     printed, found = [_names(name, name)], []
     room -= len(printed[0])
-    for region in regions(old, new, context=3):
+    for region in regions(old, new, context=1):
         if region.new_end - region.new_start > room and _least_added(region, old, new) > room:
             return None
-        for group in _groups(region, old, new, context=3):
+        for group in _groups(region, old, new, context=1):
             if _least_printed(*group[1:]) > room:
                 return None
             found.append(_hunk(*group))
