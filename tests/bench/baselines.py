@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
+from gemchat.core.diff import hunks
 from gemchat.core.instruction import SYSTEM
 from gemchat.core.model import Message, Usage
 from gemchat.local.meter import Meter, tokens
@@ -14,6 +17,8 @@ from tests.bench.bill import NOTHING, Bill
 from tests.bench.events import Event, Files
 
 EDITS: dict[str, Any] = {"properties": {"edits": {"items": {"properties": {"path": {}}}}}}
+_ONE_FILE: tuple[dict[str, Any], ...] = ({"properties": {"edits": {}}}, {"properties": {"proposedSource": {}}})
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _WHOLE: dict[str, Any] = {"properties": {"files": {}}}
 
 
@@ -36,29 +41,44 @@ def naive(start: Files, events: Sequence[Event], *, whole: bool) -> Bill:
     return bill
 
 
-def lower_bound(start: Files, events: Sequence[Event]) -> Bill:
-    """The files are always held and cached, the prompt alone is fresh, and edits are as short as they can be."""
-    bill = NOTHING
-    for event, files in _turns(start, events):
-        held, asked = tokens(sum(len(text or "") for text in files.values())), tokens(len(event.prompt))
-        answered = tokens(len(_reply(files, event, EDITS)))
-        bill = bill.plus(Usage(input=held + asked, cached=held, output=answered), len(event.prompt.encode()))
-    return bill
+def lower_bound(start: Files, events: Sequence[Event], *, known: bool = False, remembering: bool = False) -> Bill:
+    """What is held is always cached, the prompt is fresh, and the reply as short as any of the formats allows.
 
-
-def memory(start: Files, events: Sequence[Event]) -> Bill:
-    """The least that remembering costs: a file is fresh once, then it and all that was said are cached."""
+    Not held, and fresh once, are a file's first text and the words that a change by hand brought to its lines;
+    where it was `known` beforehand, not even these. `remembering` also reads, cached, all that was said.
+    """
     bill, said = NOTHING, 0
-    seen: set[str] = set()
+    held: dict[str, list[str]] = {}
     for event, files in _turns(start, events):
-        new = tokens(sum(len(text or "") for path, text in files.items() if path not in seen))
-        old = tokens(sum(len(text or "") for path, text in files.items() if path in seen))
-        asked, answered = tokens(len(event.prompt)), tokens(len(_reply(files, event, EDITS)))
-        used = Usage(input=new + old + said + asked, cached=old + said, output=answered)
-        bill = bill.plus(used, len(event.prompt.encode()))
-        seen |= files.keys()
-        said += asked + answered
+        new = sum(_unknown(text, held.setdefault(path, [])) for path, text in files.items() if text and not known)
+        size = sum(len(text or "") for text in files.values())
+        formats = (EDITS, _WHOLE) if len(files) > 1 else _ONE_FILE
+        answered = tokens(min(len(_reply(files, event, schema)) for schema in formats))
+        asked = tokens(len(event.prompt))
+        cached = tokens(size - new) + said
+        used = Usage(input=tokens(new) + cached + asked, cached=cached, output=answered)
+        bill = bill.plus(used, len(event.prompt.encode()) + new)
+        for path, text in event.files.items():
+            held.setdefault(path, []).append(text)
+        said += asked + answered if remembering else 0
     return bill
+
+
+def _unknown(text: str, held: list[str]) -> int:
+    """The characters that the versions held so far do not tell; the text is one of them from now on."""
+    new = 0 if text in held else min((_inserted(old, text) for old in held[-2:]), default=len(text))
+    held.append(text)
+    return new
+
+
+def _inserted(old: str, new: str) -> int:
+    """The characters of the words that are new, within the lines that are."""
+    inserted = 0
+    for hunk in hunks(old, new, context=0):
+        before, after = (_WORD.findall("".join(lines)) for lines in (hunk.old, hunk.new))
+        for kind, _, _, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+            inserted += sum(map(len, after[first:last])) if kind != "equal" else 0
+    return inserted
 
 
 def _turns(start: Files, events: Sequence[Event]) -> Iterator[tuple[Event, dict[str, str | None]]]:

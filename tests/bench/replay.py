@@ -24,7 +24,7 @@ from gemchat.core.model import Usage
 from gemchat.local.mind import Prompt
 from gemchat.local.replies import write
 from gemchat.local.server import Exchange, LoopbackServer
-from tests.bench.baselines import lower_bound, memory, naive
+from tests.bench.baselines import lower_bound, naive
 from tests.bench.bill import Bill
 from tests.bench.events import Event, Files, events, from_git, made_up
 
@@ -131,7 +131,8 @@ def table(start: Files, session: Sequence[Event], backend: str) -> str:
         "sent again, edits": naive(start, session, whole=False),
         "sent again, whole files": naive(start, session, whole=True),
         "lower bound": least,
-        "lower bound of remembering": memory(start, session),
+        "the same, had the files been known": lower_bound(start, session, known=True),
+        "the same, remembering what was said": lower_bound(start, session, remembering=True),
     }
     lines = [
         "| policy | cost | of the bound | fresh | cached | output | bytes sent |",
