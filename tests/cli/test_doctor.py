@@ -140,11 +140,11 @@ def test_two_damaged_generations_stop_everything_until_the_user_says_so(gemchat:
 def test_a_newer_session_is_left_alone(gemchat: Gemchat) -> None:
     state = asked(gemchat)
     file = state / "sessions/main.json"
-    file.write_bytes(file.read_bytes().replace(b'"schema": 1', b'"schema": 2'))
+    file.write_bytes(file.read_bytes().replace(b'"schema": 2', b'"schema": 3'))
     newer = file.read_bytes()
     result = gemchat("doctor", "--fix")
     assert result.code == 4
-    assert "was written by a newer gemchat (schema 2, this one knows 1)" in result.out
+    assert "was written by a newer gemchat (schema 3, this one knows 2)" in result.out
     assert "nothing is removed while a session cannot be read" in result.out
     assert file.read_bytes() == newer
 

@@ -14,7 +14,7 @@ from gemchat.core.economics import Policy
 from gemchat.core.model import FileRef, MediaRef, NamedText, Remote, Usage
 from gemchat.core.planner import Plan, Wish
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.rewriting import REMEMBERED_TURNS, SHOWN_TURNS
+from gemchat.core.rewriting import RECENT_TURNS, REMEMBERED_TURNS
 from gemchat.errors import WorkspaceError
 from tests.core.sessions import Script
 from tests.core.strategies import texts
@@ -458,8 +458,17 @@ def test_compaction_always_leaves_one_full_copy_of_each_file(edited: list[str], 
         else (edited[number // 2], payload.get("proposedSource"))
         for number, payload in enumerate(payloads)
     ]
-    recent = {*edited[-SHOWN_TURNS:], target}
+    recent = {*edited[-RECENT_TURNS:], target}
     assert sorted(copy for copy in copies if copy[1]) == sorted((name, texts[name]) for name in recent)
+
+
+def test_what_is_rewritten_to_save_costs_shows_fewer_files() -> None:
+    script = Script()
+    for name in "abcd":
+        script.turn(files={name: name.upper()})
+    for policy, shown in (("auto", {"c", "d"}), ("always", {"b", "c", "d"})):
+        decision = decided(script, replace(wish(a="A"), restart="the user wants it"), compaction=policy)
+        assert {ref.path for ref in decision.carried} - {"a"} == shown
 
 
 def test_a_very_long_conversation_is_rewritten_from_its_newest_turns() -> None:

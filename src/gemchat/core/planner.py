@@ -34,7 +34,7 @@ from gemchat.core.model import (
     Value,
 )
 from gemchat.core.proposals import FailedEdit
-from gemchat.core.rewriting import left_out, past, shown_versions, summaries
+from gemchat.core.rewriting import RECENT_TURNS, SHOWN_TURNS, left_out, past, shown_versions, summaries
 from gemchat.core.sources import TextOf, choose, choose_at_restart, targets_of
 
 HEAVY = 4000  # estimated tokens of attachments from which on a turn goes onto a side branch
@@ -103,14 +103,15 @@ def plan(session: Session, wish: Wish, text_of: TextOf, policy: Policy, now: flo
     """`text_of` gives the model's text of a version by its hash, None where it is not stored."""
     path = history.current_path(session)
     turns = history.chain(path, beside=wish.repairs)
+    shown = RECENT_TURNS if policy.compaction == "always" else SHOWN_TURNS
     reason = wish.restart or _no_chain(path, turns, wish)
     if reason:
-        return _restart(session, path, wish, text_of, reason)
+        return _restart(session, path, wish, text_of, reason, shown)
     going_on = _continue(session, path, turns, history.untold(path), wish, text_of)
     sources = (text_of(ref.sha256) or "" for ref in wish.targets if ref.sha256)
     if policy.compaction == "never" or (policy.compaction == "auto" and fits_no_model(sources)):
         return going_on
-    afresh = _restart(session, path, wish, text_of, "compaction is set to always")
+    afresh = _restart(session, path, wish, text_of, "compaction is set to always", shown)
     if policy.compaction == "always":
         return afresh
     if going_on.side:
@@ -209,9 +210,11 @@ def _brought_text(turn: Turn) -> bool:
     return turn.status == "complete" and any(file.source == "full" for file in turn.sent.files)
 
 
-def _restart(session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf, reason: str) -> Plan:
+def _restart(
+    session: Session, path: Sequence[Turn], wish: Wish, text_of: TextOf, reason: str, shown_turns: int
+) -> Plan:
     outcomes = history.outcomes_to_tell(session, path, history.chain(path))
-    turns = past(session, path, {ref.path for ref in wish.targets}, outcomes, text_of)
+    turns = past(session, path, {ref.path for ref in wish.targets}, outcomes, text_of, shown_turns)
     shown = shown_versions(turns)
     choices = [choose_at_restart(ref, shown, bool(path), text_of) for ref in wish.targets]
     context = _changed_context(wish, None)

@@ -13,7 +13,7 @@ from gemchat.core.sources import TextOf
 from gemchat.core.visible import one_line
 
 RECENT_TURNS = 8
-SHOWN_TURNS = 2  # whose files are shown; of more of them, most would be paid for and not asked about again
+SHOWN_TURNS = 2  # whose files are shown to save costs: of more, most would be paid for and not asked about again
 WHOLE_TURNS = 3  # whose answers a summary repeats in full, for a follow-up may well be about them
 REMEMBERED_TURNS = 500  # at about a hundred tokens each, a part of what models read that pays for itself
 SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
@@ -22,13 +22,20 @@ _CONCLUSION = 600
 
 
 def past(
-    session: Session, path: Sequence[Turn], targets: set[str], outcomes: Sequence[Outcome], text_of: TextOf
+    session: Session,
+    path: Sequence[Turn],
+    targets: set[str],
+    outcomes: Sequence[Outcome],
+    text_of: TextOf,
+    shown: int,
 ) -> list[HistoryTurn]:
-    """The turns as the builder takes them; those before the newest 500, and the texts of files long out of sight,
-    are left behind, as are the hashes of what older turns were about, but for those that `outcomes` name.
+    """The turns as the builder takes them, with the texts of the targets and of files of the `shown` newest turns.
+
+    Left behind are those before the newest 500, and the hashes of what older turns were about, but for those that
+    `outcomes` name.
     """
     recent = {turn.id for turn in path[-RECENT_TURNS:]}
-    wanted = targets | {file.path for turn in path[-SHOWN_TURNS:] for file in turn.sent.files}
+    wanted = targets | {file.path for turn in path[-shown:] for file in turn.sent.files}
     became = history.outcomes(session)
 
     def text(file_path: str, sha256: str | None) -> str | None:
