@@ -221,20 +221,13 @@ def test_a_rewritten_history_tells_of_what_was_summed_up() -> None:
     assert [turn.id for turn in turns] == [str(number) for number in range(1, 15)]
 
 
-def test_a_turn_that_goes_on_from_nowhere_is_an_error() -> None:
-    script = Script()
-    script.turn()
-    script.turn(kept="7")
-    with pytest.raises(ValueError, match="turn 2 goes on from turn 7, which does not come before it"):
-        history.chain(history.current_path(script.session))
-
-
-def test_a_turn_goes_on_from_none_before_the_last_restart() -> None:
+@pytest.mark.parametrize("kept", ["1", "3", "7"], ids=["before the last restart", "itself", "none at all"])
+def test_a_turn_that_goes_on_from_nowhere_is_an_error(kept: str) -> None:
     script = Script()
     script.turn()
     script.turn(route="restart")
-    script.turn(kept="1")
-    with pytest.raises(ValueError, match="turn 3 goes on from turn 1"):
+    script.turn(kept=kept)
+    with pytest.raises(ValueError, match=f"turn 3 goes on from turn {kept}, which does not come before it"):
         history.chain(history.current_path(script.session))
 
 

@@ -170,8 +170,8 @@ def _continue(
     choices = [choose(ref, held, ref.path in mentioned, text_of) for ref in wish.targets]
     outcomes = history.outcomes_to_tell(session, history.known(path, chain), chain)
     context = _changed_context(wish, history.held_context(turns))
-    going_on = {turn.id for turn in chain}
-    beside = [turn for turn in untold if turn.id not in going_on]
+    continued = {turn.id for turn in chain}
+    beside = [turn for turn in untold if turn.id not in continued]
     fresh = unheld(wish.media, history.held_media(turns)) if context else ()
     extra = _extra(wish, context, fresh, outcomes, summaries(session, beside))
     payload = user_payload(wish.mode, wish.prompt, targets_of(choices), extra)
@@ -202,8 +202,8 @@ def _trims(
     for kept in (turns[i] for i in sorted({whole, cut}) if i < len(turns) - 1 and not wish.repairs):
         if tokens := counted_tokens(kept):
             after = path[path.index(kept) + 1 :]
-            going_on = _continue(session, path, chain[: chain.index(kept) + 1], after, wish, text_of)
-            yield replace(going_on, kept=kept.id), Trimmed(kept=tokens, summary=going_on.added)
+            trimmed = _continue(session, path, chain[: chain.index(kept) + 1], after, wish, text_of)
+            yield replace(trimmed, kept=kept.id), Trimmed(kept=tokens, summary=trimmed.added)
 
 
 def _brought_text(turn: Turn) -> bool:
