@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -157,7 +159,13 @@ def _command(inside: Surroundings, *arguments: str) -> None:
     from gemchat.cli.app import run
 
     typer.echo(f"$ gemchat {shlex.join(arguments)}")
-    code = run(arguments, inside)
+    before = sys.stdin
+    with Path(os.devnull).open() as nobody:
+        sys.stdin = nobody  # a tour decides for itself, and would be stuck if the proposal were applied already
+        try:
+            code = run(arguments, inside)
+        finally:
+            sys.stdin = before
     if code:
         raise GemchatError(f"gemchat {arguments[0]} ended with exit code {code}")
 
