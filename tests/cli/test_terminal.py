@@ -425,3 +425,36 @@ def test_without_a_pager_output_is_as_always(gemchat: Gemchat) -> None:
     terminal = Terminal(gemchat, "diff", "--pager", environ={"PAGER": "no-such-pager"})
     assert terminal.end() == 0
     assert "   51 +line fifty" in terminal.lines
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown", "hidden"),
+    [
+        ("k", ["$ gemchat apply", "$ gemchat undo"], []),
+        ("a", ["$ gemchat undo"], ["$ gemchat apply"]),
+        ("d", [], ["$ gemchat apply", "$ gemchat undo"]),
+    ],
+)
+def test_the_tour_goes_on_from_what_its_visitor_decides(
+    gemchat: Gemchat, keys: str, shown: list[str], hidden: list[str]
+) -> None:
+    terminal = Terminal(gemchat, "demo", "--scripted", size=(300, 100))
+    terminal.answer(REVIEW, keys)
+    assert terminal.end() == 0
+    commands = [line for line in terminal.raw.splitlines() if line.startswith("$ gemchat")]
+    assert "$ gemchat edit 'add input validation' shop.py" in commands
+    assert commands[-1] == "$ gemchat log"
+    assert [command for command in shown + hidden if command in commands] == shown
+
+
+def test_the_tour_undoes_what_its_visitor_applied_in_parts(gemchat: Gemchat) -> None:
+    longer = editor(gemchat.root, "text += 'END = True\\n'")
+    terminal = Terminal(gemchat, "demo", "--scripted", size=(300, 100), environ=longer)
+    terminal.answer(REVIEW, "o")
+    terminal.answer(REVIEW, "p")
+    terminal.answer(TAKE, "y")
+    terminal.answer(TAKE, "n")
+    terminal.answer(r"The hunks left out: .* ", "k")
+    assert terminal.end() == 0
+    commands = [line for line in terminal.raw.splitlines() if line.startswith("$ gemchat")]
+    assert commands.count("$ gemchat undo") == 2

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -18,6 +16,9 @@ from gemchat.cli.surroundings import Surroundings
 from gemchat.config import LOCAL_MODEL
 from gemchat.core.model import Turn
 from gemchat.errors import GemchatError
+
+if TYPE_CHECKING:
+    from gemchat.project import Project
 
 _SHOP = '''\
 """Prices of a small shop, in cents."""
@@ -127,25 +128,27 @@ def _tour(inside: Surroundings, part: _Part) -> None:
     typer.echo(
         f"A tour on a small project. The model is {part.who} on this machine, not Gemini: no key, no network."
     )
-    before = sha256((inside.directory / "shop.py").read_bytes())
+    shop = inside.directory / "shop.py"
+    before = sha256(shop.read_bytes())
     _said("Both files go out once, with the first question.")
     _command(inside, "ask", "what do these files do?", "shop.py", "cart.py")
     _said("A follow-up about unchanged files sends the question alone.")
     _command(inside, "ask", "where is the shipping computed?")
     _said("An edit comes back as a proposal. The file is not touched.")
     _command(inside, "edit", part.wish, "shop.py")
-    _said("In a pipe the proposal is a patch for git apply.")
-    _command(inside, "diff", "--patch")
-    _command(inside, "apply")
+    if _project(inside).pending():  # on a terminal its visitor may have decided otherwise
+        _said("In a pipe the proposal is a patch for git apply.")
+        _command(inside, "diff", "--patch")
+        _command(inside, "apply")
     _said("Now cart.py is changed by hand: the next question carries that as a diff, and nothing of shop.py.")
     typer.echo("$ cat is_free.py >> cart.py")
     with (inside.directory / "cart.py").open("a") as cart:
         cart.write(_BY_HAND)
     _command(inside, "ask", "what can the receipt show now?", "shop.py", "cart.py")
-    _said("Undo gives back every byte.")
-    _command(inside, "undo")
-    if sha256((inside.directory / "shop.py").read_bytes()) != before:
-        raise GemchatError("undo did not restore shop.py")
+    if sha256(shop.read_bytes()) != before:
+        _said("Undo gives back every byte.")
+    while sha256(shop.read_bytes()) != before:  # once for each part it was applied in
+        _command(inside, "undo")
     _command(inside, "log")
     _said(_balance(inside))
     _said('With a key in GEMINI_API_KEY the same works on your files: gemchat ask "why this pattern?" app.py')
@@ -159,27 +162,25 @@ def _command(inside: Surroundings, *arguments: str) -> None:
     from gemchat.cli.app import run
 
     typer.echo(f"$ gemchat {shlex.join(arguments)}")
-    before = sys.stdin
-    with Path(os.devnull).open() as nobody:
-        sys.stdin = nobody  # a tour decides for itself, and would be stuck if the proposal were applied already
-        try:
-            code = run(arguments, inside)
-        finally:
-            sys.stdin = before
+    code = run(arguments, inside)
     if code:
         raise GemchatError(f"gemchat {arguments[0]} ended with exit code {code}")
 
 
 def _balance(inside: Surroundings) -> str:
-    from gemchat.view import View
-
-    project = inside.project(View(quiet=True))
+    project = _project(inside)
     turns = [entry for entry in project.load().journal if isinstance(entry, Turn)]
     sent = sum(turn.sent.bytes for turn in turns)
     whole = sum(len(data) for turn in turns for data in _targets(turn, project.bytes_of))
     return (
         f"{len(turns)} turns sent {sent:,} bytes; sending the files each time would have taken {whole:,} and more."
     )
+
+
+def _project(inside: Surroundings) -> Project:
+    from gemchat.view import View
+
+    return inside.project(View(quiet=True))
 
 
 def _targets(turn: Turn, bytes_of: Callable[[str, str], bytes]) -> Iterator[bytes]:
