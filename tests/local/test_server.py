@@ -221,12 +221,14 @@ def test_hanging_up_ends_the_answer_quietly(connect: Connect, capfd: pytest.Capt
 def test_closing_ends_connections_that_idle(mind: ScriptedMind) -> None:
     before = threading.active_count()
     running = LoopbackServer(mind)
-    with socket.create_connection(address(running), timeout=5) as connection:
+    with socket.create_connection(address(running), timeout=5) as connection, connection.makefile("rb") as answer:
         connection.sendall(b"GET /v1/models HTTP/1.1\r\nx-goog-api-key: k\r\n\r\n")
-        assert connection.recv(1)
+        head = iter(answer.readline, b"\r\n")
+        (length,) = (int(line.split(b":")[1]) for line in head if line.startswith(b"Content-Length"))
+        assert len(answer.read(length)) == length
         running.close()
         running.close()
-        assert connection.makefile("rb").read().endswith(b"}")
+        assert answer.read() == b""
     assert threading.active_count() == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address(running), timeout=5)
