@@ -176,7 +176,9 @@ def test_the_turn_that_is_kept_brought_a_text_and_worked() -> None:
     script.turn(files={"b": "T"}, usage=Usage(input=25_000, output=1000, cached=20_000))
     script.turn(files={"a": "E"}, source="delta", usage=Usage(input=26_000, output=9000, cached=20_000))
     script.turn(files={"a": "E"}, status="unusable", usage=Usage(input=35_000, output=9000, cached=20_000))
-    assert decided(script).kept == "13"
+    about_b = replace(QUESTION, targets=(FileRef(path="b", sha256="T"),))
+    assert decided(script, about_b).kept == "13"
+    assert decided(script).kept == "1", "what is no longer asked about is left behind"
 
 
 def test_what_was_summed_up_is_no_longer_held() -> None:

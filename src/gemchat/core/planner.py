@@ -192,14 +192,15 @@ def _continue(
 def _trims(
     session: Session, path: Sequence[Turn], chain: Sequence[Turn], wish: Wish, text_of: TextOf
 ) -> Iterator[tuple[Plan, Trimmed]]:
-    """Going on from the newest turn that brought a whole text, or that was itself trimmed; the rest is summed up.
+    """Going on from a turn of which the service counted what is kept; the rest is summed up.
 
-    None follow a turn that is about to be repaired, or of which the service did not count what is kept.
+    Those worth a look are the first, which leaves all other files behind, and the newest of those that brought a
+    whole text and of those that were trimmed. None if a turn is to be repaired.
     """
     turns = history.epoch(chain)
     whole = max((i for i, turn in enumerate(turns) if _brought_text(turn)), default=0)
     cut = max((i for i, turn in enumerate(turns) if turn.sent.kept and turn.status == "complete"), default=whole)
-    for kept in (turns[i] for i in sorted({whole, cut}) if i < len(turns) - 1 and not wish.repairs):
+    for kept in (turns[i] for i in sorted({0, whole, cut}) if i < len(turns) - 1 and not wish.repairs):
         if tokens := counted_tokens(kept):
             after = path[path.index(kept) + 1 :]
             trimmed = _continue(session, path, chain[: chain.index(kept) + 1], after, wish, text_of)

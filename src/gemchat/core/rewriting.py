@@ -13,7 +13,7 @@ from gemchat.core.sources import TextOf
 from gemchat.core.visible import one_line
 
 RECENT_TURNS = 8
-SHOWN_TURNS = 2  # whose files are shown to save costs: of more, most would be paid for and not asked about again
+SHOWN_TURNS = 1  # whose files are shown to save costs: of more, most would be paid for and not asked about again
 WHOLE_TURNS = 3  # whose answers a summary repeats in full, for a follow-up may well be about them
 REMEMBERED_TURNS = 500  # at about a hundred tokens each, a part of what models read that pays for itself
 SHORT_EXPLANATION = 200  # characters kept of an explanation older than the recent turns
