@@ -189,6 +189,7 @@ def test_a_rewind_takes_the_conversation_back_and_leaves_the_files(talked: Gemch
 
 
 def test_a_rewind_can_be_taken_back(talked: Gemchat) -> None:
+    talked("config", "set", "compaction", "never")
     assert talked("rewind", "--json").json == {
         "session": "main",
         "head": "4",
