@@ -40,7 +40,7 @@ def last_said_of_the_cursor(shell: Any) -> str:
 @pytest.mark.parametrize("where", ["thinking", "words"])
 def test_the_cursor_is_there_while_a_turn_is_stopped(gemchat: Gemchat, shell: Any, where: str) -> None:
     with Service() as service:
-        service.enqueue(replace(as_events(events("Some words ", "and more.")), pause=1.0))
+        service.enqueue(replace(as_events(events("Some words ", "and more.")), pause=0.4))
         shell.sendline(f"export GOOGLE_GEMINI_BASE_URL={service.url}; {GEMCHAT} ask well?")
         shell.expect(where)
         shell.sendcontrol("z")
@@ -71,7 +71,7 @@ def test_keys_typed_before_the_change_is_shown_do_not_answer(gemchat: Gemchat, s
     file = gemchat.write("app.py", "x = 1\n")
     reply = '{"explanation":"Words.","proposedSource":"x = 2\\n"}'
     with Service() as service:
-        service.enqueue(replace(as_events(events(reply)), pause=1.0))
+        service.enqueue(replace(as_events(events(reply)), pause=0.4))
         shell.sendline(f"export GOOGLE_GEMINI_BASE_URL={service.url}; {GEMCHAT} edit two app.py; echo left $?")
         shell.expect("thinking")
         shell.send("a")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pexpect
+import pyte
 import pytest
 
 from gemchat.warm.control import SUPPORTED, Parent, parents
@@ -290,17 +291,25 @@ def began(shell: Shell, line: str = "gemchat ask 'well?'") -> tuple[Process, Pro
     return launcher(worker), keeper, worker
 
 
+def interrupted(shell: Shell) -> list[str]:
+    """What is left on the screen of an answer that has begun, however often it was drawn."""
+    drawn = shell.process.before + shell.process.after
+    shell.process.sendintr()
+    screen = pyte.Screen(100, 40)
+    pyte.Stream(screen).feed(drawn + shell.finish())
+    return [line.rstrip() for line in screen.display]
+
+
 def test_ctrl_c_ends_the_turn_alone(shell: Shell, gemchat: Gemchat, held: Service) -> None:
     began(shell)
-    shell.process.sendintr()
-    warm = shell.finish()
+    warm = interrupted(shell)
+    assert "Hel" in warm
     assert (shell.code, turns(gemchat)) == (130, HALF)
     before = shell.warmed().pid
     held.enqueue(*begun(STREAMED, "hold"))
     shell.begin("XDG_RUNTIME_DIR=/nowhere gemchat ask 'well?'")
     shell.process.expect("Hel")
-    shell.process.sendintr()
-    assert (shell.finish(), shell.code, turns(gemchat)) == (warm, 130, HALF * 2)
+    assert (interrupted(shell), shell.code, turns(gemchat)) == (warm, 130, HALF * 2)
     held.enqueue(good(STREAMED))
     assert "Hello, you." in shell.run("gemchat ask 'still there?'")
     assert shell.started == ["warm", "cold", "warm"]

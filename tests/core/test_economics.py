@@ -24,6 +24,11 @@ def test_thoughts_are_billed_as_output_and_cached_tokens_only_once() -> None:
     assert Price(fresh=0.75, cached=0.075, output=3.75).of(used) == pytest.approx(0.45 + 0.03 + 0.5625)
 
 
+def test_what_turns_used_is_added_up_kind_by_kind() -> None:
+    used = Usage(input=1, cached=2, output=3, thought=4) + Usage(input=10, cached=20, output=30, thought=40)
+    assert used == Usage(input=11, cached=22, output=33, thought=44)
+
+
 @pytest.mark.parametrize(("size", "cost"), [(1000, 2.0e-3 + 12e-6), (1001, 4.004e-3 + 18e-6)])
 def test_a_large_request_is_dearer_as_a_whole(size: int, cost: float) -> None:
     assert LARGE.of(Usage(input=size, output=1)) == pytest.approx(cost)

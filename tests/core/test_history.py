@@ -296,4 +296,5 @@ def test_encodings_by_version() -> None:
     (proposed,) = script.turn(files={"a": "A"}, proposal={"a": ("A", "A2")}).proposal
     script.change("applied", replace(proposed, after="A3", encoding="cp1252", partial=True))
     script.change("applied", replace(proposed, path="gone", after=None))
+    script.turn(files={"new": None})
     assert history.encodings(script.session) == {"A": "utf-8", "A2": "utf-8", "A3": "cp1252"}

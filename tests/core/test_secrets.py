@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gemchat.core.contents import Delta, Target, lift, to_json, user_payload
 from gemchat.core.diff import unified
 from gemchat.core.model import Message
-from gemchat.core.screening import Leak, leaks
+from gemchat.core.screening import Leak, leaks, texts
 from gemchat.core.secrets import Finding, find, none_is_possible, redacted
 
 ROOT = Path(__file__).parent.parent.parent
@@ -133,6 +133,7 @@ def test_everything_that_is_sent_is_looked_at() -> None:
         Leak(where="an attachment", line=2, kind=kind),
     ]
     assert leaks(message()) == []
+    assert texts(sent)[1] == ("a.py", f"x\n{GOOGLE}\n")
 
 
 def test_of_a_diff_only_the_added_lines_are_looked_at() -> None:

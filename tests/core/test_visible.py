@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gemchat.core.visible import harmless_json, one_line, visible
+from gemchat.core.visible import harmless_json, indented, one_line, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,11 @@ def test_what_is_shown(text: str, shown: str) -> None:
 def test_nothing_is_left_to_escape(text: str) -> None:
     assert visible(visible(text)) == visible(text)
     visible(text).encode()
+
+
+def test_no_part_of_a_name_passes_for_a_line_of_its_own() -> None:
+    assert visible_line("a\nb\x1b\tc") == "a\\x0ab\\x1b\tc"
+    assert indented("a\nb\x1b") == "a\n  b\\x1b"
 
 
 def test_one_line() -> None:
