@@ -241,7 +241,7 @@ PROBE = """
 exec > $1 2>&1
 env | grep -v -e ^_= -e ^XDG_RUNTIME_DIR= | sort
 umask; pwd; ulimit -a; trap; tty
-grep -E '^(Sig|Shd|Cap|NoNew)' /proc/self/status
+grep -E '^(Sig[^Q]|Shd|Cap|NoNew)' /proc/self/status
 ls /proc/$PPID/fd | grep -E '^[0-9]$'
 readlink /proc/$PPID/fd/8
 ps -o pgid= $PPID | tr -d ' '
@@ -294,6 +294,8 @@ def began(shell: Shell, line: str = "gemchat ask 'well?'") -> tuple[Process, Pro
 def interrupted(shell: Shell) -> list[str]:
     """What is left on the screen of an answer that has begun, however often it was drawn."""
     drawn = shell.process.before + shell.process.after
+    shell.process.expect("Hel")  # drawn again, so it is not in the middle of the first time
+    drawn += shell.process.before + shell.process.after
     shell.process.sendintr()
     screen = pyte.Screen(100, 40)
     pyte.Stream(screen).feed(drawn + shell.finish())
