@@ -14,7 +14,7 @@ from types import FrameType
 
 from gemchat.warm.meeting import directory_of, entered, program, socket_name, through
 
-PATIENCE = 0.5  # seconds for an answer that takes 10 ms on an idle machine; a start without it takes longer
+PATIENCE = 1.0  # seconds for an answer that takes 10 ms on an idle machine; a start without it takes as long
 DESCRIPTORS = 250  # the kernel passes on 253
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # what gemchat does something about
 
