@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from gemchat.core import history
 from gemchat.core.chain import held_chain
-from gemchat.core.economics import Chain, Trimmed, compare, estimate_tokens
+from gemchat.core.economics import estimate_tokens
 from gemchat.core.model import Comparison, MediaRef, SentFile, Value
 from gemchat.core.tree import OVERVIEW
 from gemchat.prepare import Ask, Prepared, prepare
@@ -64,6 +65,7 @@ def ledger(project: Project, ask: Ask) -> Ledger:
     shown = history.held_media(turns)
     compared = prepared.plan.comparison
     chain = held_chain(turns, ask.policy, now) if turns else None
+    warm_until = turns[-1].at + ask.policy.cache_ttl if compared and compared.warm else None
     return Ledger(
         session=project.session,
         files=_entries(project, prepared, history.holdings(turns)),
@@ -73,9 +75,9 @@ def ledger(project: Project, ask: Ask) -> Ledger:
         reason=prepared.plan.reason,
         turns=len(turns),
         tokens=chain.tokens if chain else 0,
-        warm_until=turns[-1].at + ask.policy.cache_ttl if compared and compared.warm else None,
+        warm_until=warm_until,
         comparison=compared,
-        cold=_when_cold(chain, prepared),
+        cold=compared if warm_until is None else _compared_at(project, ask, warm_until),
     )
 
 
@@ -100,17 +102,9 @@ def _entries(project: Project, prepared: Prepared, holdings: dict[str, history.H
     return tuple(entries)
 
 
-def _when_cold(chain: Chain | None, prepared: Prepared) -> Comparison | None:
-    compared = prepared.plan.comparison
-    if chain is None or compared is None:
-        return None
-    return compare(
-        replace(chain, warm=False, scale=1.0),
-        payload=compared.payload,
-        rewritten=compared.rewritten,
-        trimmed=Trimmed(kept=compared.kept, summary=compared.summary) if compared.kept else None,
-        policy=prepared.ask.policy,
-    )
+def _compared_at(project: Project, ask: Ask, then: float) -> Comparison | None:
+    """Prepared anew, for at another time another turn may be the one to go on from."""
+    return prepare(replace(project, clock=lambda: then), ask).plan.comparison
 
 
 def ledger_json(found: Ledger) -> dict[str, Any]:

@@ -47,12 +47,13 @@ class Gemchat:
     has_local: bool = False
     slept: list[float] = field(default_factory=list)
     saved_files: SavedFiles = nothing_is_saved
+    now: float = 1_800_000_000.0
 
     def __call__(self, *arguments: str, directory: Path | None = None) -> Result:
         here = Surroundings(
             environ=self.environ,
             directory=directory or self.root,
-            clock=lambda: 1_800_000_000.0,
+            clock=lambda: self.now,
             has_local=lambda _: self.has_local,
             sleep=self.slept.append,
             draw=lambda: 0.0,

@@ -50,6 +50,21 @@ def test_a_long_conversation_is_cached_for_a_while(gemchat: Gemchat) -> None:
     assert "          after that it would continue: the conversation holds" in out
 
 
+def test_what_happens_once_the_cache_is_cold_is_decided_as_it_will_be(gemchat: Gemchat) -> None:
+    gemchat.write("b.py", "b = 1\n")
+    gemchat("ask", "why?", "b.py")
+    file = gemchat.write("a.py", LONG * 20)
+    gemchat("ask", "why?", "a.py")
+    gemchat("ask", "and why?")
+    file.write_text(LONG.replace("line", "number") * 4 + LONG * 16)
+    now = gemchat("context", "--json").json
+    assert (now["comparison"]["warm"], now["cold"]["warm"]) == (True, False)
+    assert now["comparison"]["kept"] > now["cold"]["kept"] > 0, "a diff is only worth it to what is cached"
+    gemchat.now = now["warm_until"]
+    later = gemchat("context", "--json").json
+    assert later["comparison"] == later["cold"] == now["cold"]
+
+
 def test_the_ledger_as_json_changes_nothing(gemchat: Gemchat) -> None:
     gemchat.write("app.py", LONG)
     gemchat("ask", "why?", "app.py")
