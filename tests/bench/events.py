@@ -61,11 +61,12 @@ def events(versions: Sequence[Version], *, breaks: bool = False, seed: int = 1) 
             yield Event("ask", chance.uniform(20, 120), chance.choice(_QUESTIONS), answer=_prose(chance, 150, 400))
 
 
-def from_git(repository: Path, path: str, newest: int) -> list[Version]:
-    """The newest versions of a file, or of all text files under a directory, oldest first."""
+def from_git(repository: Path, path: str, newest: int, until: str = "HEAD") -> list[Version]:
+    """The newest versions of a file, or of all text files under a directory, oldest first, `until` a commit."""
     files: dict[str, str] = {}
     versions: list[Version] = []
-    for line in _git(repository, "log", "--reverse", "--format=%H %s", "--", path).decode().splitlines():
+    log = _git(repository, "log", "--reverse", "--format=%H %s", until, "--", path)
+    for line in log.decode().splitlines():
         commit, _, subject = line.partition(" ")
         changed = _git(
             repository, "show", "--format=", "--name-only", "-z", "--diff-filter=AMR", commit, "--", path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from gemchat.core.economics import Compaction
 from tests.bench.baselines import lower_bound, naive
 from tests.bench.bill import Bill
 from tests.bench.events import Event, Version, events, from_git, made_up
-from tests.bench.replay import replay
+from tests.bench.replay import POLICIES, replay
 
+ROOT = Path(__file__).parent.parent.parent
+OWN = "4cce19f46e45fd94c93f5ca4d025d11f450f3511"  # fixed, for the figures change with every commit
 VERSIONS = made_up()
 START, SESSION = VERSIONS[0].files, list(events(VERSIONS))
 LEAST = lower_bound(START, SESSION)
@@ -36,6 +39,22 @@ def test_sending_everything_again_is_dear(bills: dict[Compaction, Bill]) -> None
     again = naive(START, SESSION, whole=True)
     assert again.cost >= 4 * bills["auto"].cost
     assert again.bytes >= 10 * bills["auto"].bytes
+
+
+def test_the_same_holds_for_a_real_history() -> None:
+    """The newest 40 changes of this project's README, at one of its commits."""
+    if subprocess.call(["git", "-C", str(ROOT), "cat-file", "-e", OWN], stderr=subprocess.DEVNULL):
+        pytest.skip("needs this repository's history")
+    versions = from_git(ROOT, "README.md", 40, until=OWN)
+    if len(versions) < 40:
+        pytest.skip("needs all of this repository's history")
+    start, session = versions[0].files, list(events(versions))
+    auto, always, never = (replay(start, session, compaction=name).bill for name in POLICIES)
+    assert auto.cost <= 1.02 * min(always.cost, never.cost)
+    assert auto.cost <= 1.25 * lower_bound(start, session).cost
+    again = naive(start, session, whole=True)
+    assert again.cost >= 4 * auto.cost
+    assert again.bytes >= 10 * auto.bytes
 
 
 def test_both_apis_bill_the_same_tokens(bills: dict[Compaction, Bill]) -> None:
@@ -78,8 +97,6 @@ def test_remembering_is_read_from_the_cache() -> None:
 
 
 def test_a_history_from_git(tmp_path: Path) -> None:
-    import subprocess
-
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@x", *arguments], cwd=tmp_path, check=True)
 
