@@ -427,8 +427,14 @@ def test_without_a_pager_output_is_as_always(gemchat: Gemchat) -> None:
     assert "   51 +line fifty" in terminal.lines
 
 
+def toured(terminal: Terminal) -> list[str]:
+    """The command lines that the tour showed."""
+    assert terminal.end() == 0
+    return [line for line in terminal.raw.splitlines() if line.startswith("$ gemchat")]
+
+
 @pytest.mark.parametrize(
-    ("keys", "shown", "hidden"),
+    ("key", "shown", "hidden"),
     [
         ("k", ["$ gemchat apply", "$ gemchat undo"], []),
         ("a", ["$ gemchat undo"], ["$ gemchat apply"]),
@@ -436,12 +442,11 @@ def test_without_a_pager_output_is_as_always(gemchat: Gemchat) -> None:
     ],
 )
 def test_the_tour_goes_on_from_what_its_visitor_decides(
-    gemchat: Gemchat, keys: str, shown: list[str], hidden: list[str]
+    gemchat: Gemchat, key: str, shown: list[str], hidden: list[str]
 ) -> None:
     terminal = Terminal(gemchat, "demo", "--scripted", size=(300, 100))
-    terminal.answer(REVIEW, keys)
-    assert terminal.end() == 0
-    commands = [line for line in terminal.raw.splitlines() if line.startswith("$ gemchat")]
+    terminal.answer(REVIEW, key)
+    commands = toured(terminal)
     assert "$ gemchat edit 'add input validation' shop.py" in commands
     assert commands[-1] == "$ gemchat log"
     assert [command for command in shown + hidden if command in commands] == shown
@@ -455,6 +460,4 @@ def test_the_tour_undoes_what_its_visitor_applied_in_parts(gemchat: Gemchat) -> 
     terminal.answer(TAKE, "y")
     terminal.answer(TAKE, "n")
     terminal.answer(r"The hunks left out: .* ", "k")
-    assert terminal.end() == 0
-    commands = [line for line in terminal.raw.splitlines() if line.startswith("$ gemchat")]
-    assert commands.count("$ gemchat undo") == 2
+    assert toured(terminal).count("$ gemchat undo") == 2

@@ -44,5 +44,4 @@ def _was_missed(turns: Sequence[Turn], policy: Policy) -> bool:
     warm = head.at - before.at < policy.cache_ttl
     if head.sent.kept and head.sent.comparison:  # others were between them
         warm = head.sent.comparison.warm
-    prefix = before.usage.input + before.usage.output
-    return prefix >= policy.price.floor and warm and not head.usage.cached
+    return counted_tokens(before) >= policy.price.floor and warm and not head.usage.cached

@@ -92,9 +92,8 @@ def unified(old: str, new: str, *, old_name: str, new_name: str, context: int = 
 def short_diff(old: str, new: str, name: str, room: int) -> tuple[str, int, int] | None:
     """The unified diff of two texts that differ, lines added and lines removed.
 
-    It has a line of context, for its reader has the old text; with three it is over a third longer.
-
-    None if it has more than `room` characters, which is found out without writing them all.
+    It has a line of context, for its reader has the old text; with three it is over a third longer. None if it has
+    more than `room` characters, which is found out without writing them all.
     """
     printed, found = [_names(name, name)], []
     room -= len(printed[0])
