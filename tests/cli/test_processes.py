@@ -54,6 +54,19 @@ def test_stdin_is_an_attachment(gemchat: Gemchat) -> None:
     assert gemchat.mind.belief.newest["attachments"] == [{"name": "stdin", "text": "Traceback: \ufffd\n"}]
 
 
+def test_an_attachment_is_folded_to_the_limit_that_was_given_or_set(gemchat: Gemchat) -> None:
+    def attached(*options: str) -> int:
+        assert run(gemchat, "ask", "why?", *options, stdin=b"word\n" * 2000).returncode == 0
+        (attachment,) = gemchat.mind.belief.newest["attachments"]
+        return len(attachment["text"])
+
+    assert attached() == 10_000
+    assert 400 < attached("--attach-limit", "1000") < 4500
+    gemchat("config", "set", "attachments.limit", "50")
+    assert attached() < 400
+    assert 400 < attached("--attach-limit", "1000") < 4500
+
+
 def test_stdin_is_the_prompt(gemchat: Gemchat) -> None:
     assert run(gemchat, "ask", "-", stdin=b"what is this?\n").returncode == 0
     assert gemchat.mind.belief.newest["prompt"] == "what is this?\n"
